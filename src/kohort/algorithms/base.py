@@ -1,0 +1,51 @@
+"""What a method is: codes in, one label per row out. Pure: no files, no clock, no globals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
+
+from kohort.axes import Points
+from kohort.checks import Checks
+from kohort.progress import Progress
+
+
+class Options(BaseModel):
+    """A method's own options: frozen, each field described, unknown names refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """A label per row, 0, 1, ... without gaps; -1 = suppressed."""
+
+    labels: NDArray[np.int64]
+    boxes: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+    """(low, high), each (clusters, axes): given by methods whose boxes are wider than their members' ends."""
+
+
+PartitionFunction = Callable[[Points, Checks, Any, int, Progress], Partition]
+"""(points, checks, options, seed, progress) -> Partition. Random numbers are hashes of the seed and a counter."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """A method as the registry knows it."""
+
+    name: str
+    summary: str
+    paper: str
+    cost: str
+    good_for: str
+    options: type[Options]
+    partition: PartitionFunction
+    promises: tuple[str, ...] = ("k",)
+    """Names of `privacy.DEFINITIONS` that it can keep."""
+    uses_row_order: Callable[[Any], bool] = lambda _options: True
+    """Whether the labels depend on the order of the rows, given these options; if so they are put in canonical order."""

@@ -1,0 +1,101 @@
+"""Mondrian: cut the table in two at the median of its widest axis, and each half again, while both sides may stand.
+
+LeFevre, DeWitt, Ramakrishnan, Mondrian multidimensional k-anonymity, 2006; Murthy, Srinivas, paper 002.
+
+Strict: equal values stay together. The cut is at the lower median, `<=` goes left; if that leaves a side too small, the
+allowed cut nearest to balance on that axis is taken (the paper's claim that the median suffices fails when values repeat),
+else the next widest axis is tried. A class has at most 2d(k-1)+m rows, m = most copies of one point.
+Relaxed: the rows at the median are dealt, in row order, so that the halves differ by at most one; classes have k..2k-1 rows.
+
+Categories are cut between any two neighbouring leaves of their tree; width is the share of the range, or of the tree's
+height at the lowest common ancestor. Cutting does not depend on threads: each partition is cut by its own rows alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from pydantic import Field
+
+from kohort.algorithms.base import Method, Options, Partition
+from kohort.axes import Points
+from kohort.checks import Checks
+from kohort.progress import Progress, Task
+
+SMALL = 1 << 15  # rows that one kernel call finishes without returning: enough to hide the cost of a task
+
+
+class MondrianOptions(Options):
+    """Options of `mondrian`."""
+
+    relaxed: bool = Field(default=False, description="deal the rows at the median to both halves")
+
+
+def partition(points: Points, checks: Checks, options: MondrianOptions, seed: int, progress: Progress) -> Partition:
+    """Cut until no cut is allowed; classes are numbered left to right."""
+    del seed  # nothing here is random
+    from kohort.kernels import mondrian as kernels
+
+    rows, columns = points.codes.shape
+    layout, word_count = _layout(points)
+    words = np.zeros((2, word_count, rows), np.uint64)
+    kernels.pack(points.codes, layout, words[0])
+    ids = np.empty((2, rows), np.uint32 if rows < 2**32 else np.uint64)
+    ids[0] = np.arange(rows)
+    begins = np.zeros(rows, np.bool_)
+    tables = points.kernel_tables()
+    longest = max(axis.size for axis in points.axes)
+
+    def cut(first: int, last: int, side: int) -> Task:
+        def task() -> Iterable[Task]:
+            state = progress.slot()
+            scratch = np.empty((3, columns), np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
+            piece = (words, ids, layout, first, last, side, tables, checks.k, options.relaxed, *scratch)
+            if last - first <= SMALL:
+                kernels.cut_all(*piece, begins, state)
+                return ()
+            middle = kernels.cut_once(*piece)
+            if middle < 0:
+                kernels.close(ids, first, last, side, begins)
+                state[0] = last - first
+                return ()
+            return cut(first, middle, 1 - side), cut(middle, last, 1 - side)
+
+        return task
+
+    if rows:
+        progress.run([cut(0, rows, 0)])
+    labels = np.empty(rows, np.int64)
+    labels[ids[0]] = np.cumsum(begins) - 1
+    return Partition(labels)
+
+
+def _layout(points: Points) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], int]:
+    """Give each axis its bits in as few 64-bit words as a first fit finds; no axis spans two."""
+    from kohort.kernels.mondrian import Layout
+
+    used: list[int] = []
+    word, shift, mask = [], [], []
+    for axis in points.axes:
+        bits = max(1, (axis.size - 1).bit_length())
+        place = next((number for number, taken in enumerate(used) if taken + bits <= 64), len(used))
+        if place == len(used):
+            used.append(0)
+        word.append(place)
+        shift.append(used[place])
+        mask.append((1 << bits) - 1)
+        used[place] += bits
+    return Layout(np.array(word, np.int64), np.array(shift, np.uint64), np.array(mask, np.uint64)), len(used)
+
+
+METHOD = Method(
+    name="mondrian",
+    summary="cut the table at medians of the widest column while both sides keep the promise",
+    paper="LeFevre, DeWitt, Ramakrishnan 2006; Murthy, Srinivas (paper 002)",
+    cost="n log n",
+    good_for="large tables, a first look, numbers",
+    options=MondrianOptions,
+    partition=partition,
+    uses_row_order=lambda options: bool(options.relaxed),
+)

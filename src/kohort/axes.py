@@ -1,0 +1,219 @@
+"""One axis = the ordered codes of one quasi-identifier. What a box costs and what it publishes are asked of the axis.
+
+Code 0 is missing; 1, 2, ... are the values in order: numbers by size, leaves depth-first. A box is (low, high) in codes.
+A box that mixes missing and present values has width 1 and publishes `*`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from kohort.hierarchies import ROOT, Tree
+
+if TYPE_CHECKING:
+    from kohort.kernels.widths import AxisTables
+
+UNIT = 1 << 24
+"""Costs inside searches are integers: a full width is this many units, so that sums do not depend on their order."""
+
+Measure = Literal["height", "leaf"]
+Codes = NDArray[np.unsignedinteger]
+Ends = tuple[NDArray[np.float64] | NDArray[np.int64], NDArray[np.float64] | NDArray[np.int64]]
+
+
+class Axis(Protocol):
+    """The part of an axis that does not depend on its kind. Boxes come as arrays, one entry per box."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def size(self) -> int:
+        """Number of codes, missing included."""
+
+    def width(self, low: NDArray[np.int64], high: NDArray[np.int64], measure: Measure, ends: Ends | None) -> NDArray[np.float64]:
+        """Share of the axis that is published for each box, in [0, 1]."""
+
+    def label(self, low: NDArray[np.int64], high: NDArray[np.int64], ends: Ends | None) -> pa.Array:
+        """Published text of each box; null where all is missing."""
+
+    def describe(self) -> str:
+        """What was applied, in a few words."""
+
+
+@dataclass(frozen=True, eq=False)
+class NumericAxis:
+    """Numbers by size. `first` and `last` are each code's smallest and largest value: they differ only where values are binned."""
+
+    name: str
+    first: NDArray[np.float64] | NDArray[np.int64]
+    last: NDArray[np.float64] | NDArray[np.int64]
+    binned: bool = False
+
+    @property
+    def size(self) -> int:
+        return len(self.first) + 1
+
+    @property
+    def range(self) -> float:
+        """Largest minus smallest value of the whole table; 0 for a constant column."""
+        return float(self.last[-1]) - float(self.first[0]) if len(self.first) else 0.0
+
+    def published(self, low: NDArray[np.int64], high: NDArray[np.int64], ends: Ends | None) -> Ends:
+        """The ends that are published. Width and label both come through here, so a grid to snap to belongs here."""
+        if ends is not None:
+            return ends
+        return self.first[np.maximum(low, 1) - 1], self.last[np.maximum(high, 1) - 1]
+
+    def width(self, low: NDArray[np.int64], high: NDArray[np.int64], measure: Measure, ends: Ends | None) -> NDArray[np.float64]:
+        del measure  # a number's share of its range is the same by height and by leaves
+        if not len(self.first):
+            return np.zeros(len(low))
+        begin, end = self.published(low, high, ends)
+        share = (end.astype(np.float64) - begin.astype(np.float64)) / (self.range or 1.0)
+        share = np.where(high == 0, 0.0, np.clip(share, 0.0, 1.0))
+        return np.where((low == 0) & (high > 0), 1.0, share)
+
+    def label(self, low: NDArray[np.int64], high: NDArray[np.int64], ends: Ends | None) -> pa.Array:
+        if not len(self.first):
+            return pa.nulls(len(low), pa.string())
+        begin, end = self.published(low, high, ends)
+        numbers, place = np.unique(np.concatenate([begin, end]), return_inverse=True)
+        texts = pa.array([number_text(number) for number in numbers.tolist()], pa.string())
+        begins, ends_ = texts.take(pa.array(place[: len(low)])), texts.take(pa.array(place[len(low) :]))
+        intervals = pc.binary_join_element_wise("[", begins, " - ", ends_, "]", "")
+        return _with_missing(pc.if_else(pa.array(begin == end), begins, intervals), low, high)
+
+    def describe(self) -> str:
+        return f"numbers, {len(self.first)} bins" if self.binned else f"numbers, {len(self.first)} distinct"
+
+
+@dataclass(frozen=True, eq=False)
+class TreeAxis:
+    """Leaves of a tree, depth-first: leaf i has code i + 1. Text without a tree has a flat one."""
+
+    name: str
+    tree: Tree
+
+    @property
+    def size(self) -> int:
+        return len(self.tree.leaves) + 1
+
+    def _node(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.int64]:
+        return self.tree.common_ancestor(np.maximum(low, 1) - 1, np.maximum(high, 1) - 1)
+
+    def node_share(self, measure: Measure) -> NDArray[np.float64]:
+        """Width of each node: its height's share of the tree's, or its leaves' share; a leaf costs nothing."""
+        if measure == "height":
+            return self.tree.node_level / self.tree.height
+        leaves = self.tree.node_leaves
+        return np.where(leaves > 1, leaves / len(self.tree.leaves), 0.0)
+
+    def width(self, low: NDArray[np.int64], high: NDArray[np.int64], measure: Measure, ends: Ends | None) -> NDArray[np.float64]:
+        del ends
+        if not self.tree.leaves:
+            return np.zeros(len(low))
+        share = np.where(low == high, 0.0, self.node_share(measure)[self._node(low, high)])
+        return np.where((low == 0) & (high > 0), 1.0, share)
+
+    def label(self, low: NDArray[np.int64], high: NDArray[np.int64], ends: Ends | None) -> pa.Array:
+        del ends
+        if not self.tree.leaves:
+            return pa.nulls(len(low), pa.string())
+        node, place = np.unique(self._node(low, high), return_inverse=True)
+        texts = pa.array([self.tree.labels[number] for number in node.tolist()], pa.string())
+        return _with_missing(texts.take(pa.array(place)), low, high)
+
+    def describe(self) -> str:
+        if self.tree.height == 1:
+            return f"text, {len(self.tree.leaves)} values, kept or {ROOT}"
+        return f"tree, {len(self.tree.leaves)} leaves, {self.tree.height} levels"
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """The rows of a table as points: one row of codes each, on these axes."""
+
+    codes: Codes
+    """(rows, axes), rows contiguous, one dtype per table."""
+    axes: tuple[Axis, ...]
+    weights: tuple[float, ...]
+    exact: Mapping[int, NDArray[np.float64] | NDArray[np.int64]] = field(default_factory=dict)
+    """True values of the axes whose codes are bins."""
+
+    @property
+    def rows(self) -> int:
+        return len(self.codes)
+
+    def take(self, order: NDArray[np.int64]) -> Points:
+        """The same points in another order."""
+        exact = {axis: values[order] for axis, values in self.exact.items()}
+        return Points(self.codes[order], self.axes, self.weights, exact)
+
+    def kernel_tables(self, measure: Measure = "height") -> AxisTables:
+        """The axes flattened for kernels, costs weighted."""
+        from kohort.kernels.widths import AxisTables
+
+        sizes = np.array([axis.size for axis in self.axes], np.int64)
+        numeric = np.array([isinstance(axis, NumericAxis) for axis in self.axes], np.bool_)
+        height = np.array([0 if isinstance(axis, NumericAxis) else axis.tree.height for axis in self.axes], np.int64)  # type: ignore[attr-defined]
+        start = np.zeros(len(self.axes), np.int64)
+        down: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
+        up: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
+        ancestors: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
+        cost: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
+        codes_so_far = rows_so_far = nodes_so_far = 0
+        for number, (axis, weight) in enumerate(zip(self.axes, self.weights, strict=True)):
+            scale = UNIT * weight
+            if isinstance(axis, NumericAxis):
+                start[number] = codes_so_far
+                down.append(_positions(axis.first, axis, scale))
+                up.append(_positions(axis.last, axis, scale))
+                codes_so_far += axis.size
+            elif isinstance(axis, TreeAxis):
+                start[number] = rows_so_far
+                table = np.zeros((axis.tree.height + 1, axis.size), np.int32)  # column 0, missing, is never looked up
+                table[:, 1:] = axis.tree.ancestors + nodes_so_far
+                ancestors.append(table.ravel())
+                cost.append(np.rint(axis.node_share(measure) * scale).astype(np.int64))
+                rows_so_far += table.size
+                nodes_so_far += len(axis.tree.labels)
+        full = np.rint(UNIT * np.array(self.weights, np.float64)).astype(np.int64)
+        joined = (np.concatenate(down), np.concatenate(up), np.concatenate(ancestors), np.concatenate(cost))
+        return AxisTables(full, numeric, start, sizes, height, *joined)
+
+
+def _positions(values: NDArray[np.float64] | NDArray[np.int64], axis: NumericAxis, scale: float) -> NDArray[np.int64]:
+    """Where each code of a numeric axis lies, in cost units from its smallest value; code 0 is a place holder."""
+    if not len(values):
+        return np.zeros(1, np.int64)
+    shares = (values.astype(np.float64) - float(axis.first[0])) / (axis.range or 1.0)
+    return np.concatenate([[0], np.rint(shares * scale)]).astype(np.int64)
+
+
+def number_text(number: float) -> str:
+    """The published text of a number: integers and whole decimals without a point, others as short as they are exact.
+
+    >>> number_text(37), number_text(37.0), number_text(0.1)
+    ('37', '37', '0.1')
+    """
+    if isinstance(number, float) and number.is_integer() and abs(number) < 2**53:
+        return str(int(number))
+    return str(number)
+
+
+def _with_missing(texts: pa.Array, low: NDArray[np.int64], high: NDArray[np.int64]) -> pa.Array:
+    texts = pc.if_else(pa.array((low == 0) & (high > 0)), ROOT, texts)
+    return pc.if_else(pa.array(high == 0), pa.scalar(None, pa.string()), texts)
+
+
+def code_dtype(axes: Sequence[Axis]) -> np.dtype[np.unsignedinteger]:
+    """The smallest unsigned type that holds every code of every axis."""
+    return np.min_scalar_type(max((axis.size for axis in axes), default=1) - 1)

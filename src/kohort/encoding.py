@@ -1,0 +1,220 @@
+"""Columns to codes, nowhere else. Distinct values are found once, put in their axis' order, and rows look them up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from kohort.axes import Axis, NumericAxis, Points, TreeAxis, code_dtype
+from kohort.errors import RequestError
+from kohort.hierarchies import flat
+from kohort.schema import Schema
+
+MOST_NUMBERS = 65_535
+"""Distinct numbers that get a code each (with 0 for missing they fill 16 bits); beyond, codes are equal-width bins."""
+
+INTEGER = r"^[+-]?(0|[1-9][0-9]{0,17})$"
+DECIMAL = r"^[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?$"
+ANY_INTEGER = r"^[+-]?[0-9]{1,18}$"
+ANY_DECIMAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
+
+Number = NDArray[np.float64] | NDArray[np.int64]
+
+
+def encode(table: pa.Table, schema: Schema) -> Points:
+    """The quasi-identifiers of a table as points."""
+    axes: list[Axis] = []
+    columns: list[NDArray[np.int64]] = []
+    exact: dict[int, Number] = {}
+    problems: list[str] = []
+    for number, name in enumerate(schema.quasi):
+        try:
+            axis, codes, values = _encode_column(table.column(name), name, schema)
+        except RequestError as error:
+            problems += error.problems
+            continue
+        axes.append(axis)
+        columns.append(codes)
+        if values is not None:
+            exact[number] = values
+    if problems:
+        raise RequestError(problems)
+    codes = np.empty((table.num_rows, len(axes)), code_dtype(axes))
+    for number, column in enumerate(columns):
+        codes[:, number] = column
+    return Points(codes, tuple(axes), tuple(schema.column(name).weight for name in schema.quasi), exact)
+
+
+def _encode_column(
+    column: pa.ChunkedArray, name: str, schema: Schema
+) -> tuple[Axis, NDArray[np.int64], Number | None]:
+    """The axis of one column, the code of each row, and the true values where the codes are bins."""
+    values, places = _distinct(column, name, schema.job.missing)
+    asked = schema.column(name)
+    if name in schema.trees:
+        return _on_tree(values, places, name, schema)
+    numbers = None
+    if asked.type != "text":
+        numbers = _numbers(values, places, name, asked.type)
+    elif asked.statistic != "range":
+        raise RequestError(f"Column {name!r} is text, so it has no mean. Publish its range.")
+    if numbers is not None:
+        return _by_size(numbers, places, name)
+    if asked.statistic != "range":
+        raise RequestError(f"Column {name!r} does not hold numbers, so it has no mean. Publish its range.")
+    texts = _texts(values, name).to_pylist()
+    leaves = sorted(set(texts), key=lambda text: text.encode())
+    code_of = {leaf: code for code, leaf in enumerate(leaves, start=1)}
+    codes = np.array([code_of[text] for text in texts] + [0], np.int64)
+    return TreeAxis(name, flat(leaves)), codes[places], None
+
+
+def _distinct(column: pa.ChunkedArray, name: str, missing: Sequence[str]) -> tuple[pa.Array, NDArray[np.int64]]:
+    """The distinct present values, and for each row the place of its own among them; -1 for missing."""
+    kind = column.type
+    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        raise RequestError(f"Column {name!r} of type {kind} cannot be a quasi-identifier.")
+    if not pa.types.is_dictionary(kind):
+        column = column.dictionary_encode()
+    column = column.unify_dictionaries() if column.num_chunks > 1 else column
+    if not column.num_chunks:
+        return pa.nulls(0, pa.string()), np.empty(0, np.int64)
+    values = column.chunk(0).dictionary
+    places = np.concatenate(
+        [chunk.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False) for chunk in column.chunks]
+    )
+    gone = values.is_null(nan_is_null=pa.types.is_floating(values.type)).to_numpy(zero_copy_only=False)
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        tokens = pc.is_in(values, pa.array(["", *missing], values.type)).to_numpy(zero_copy_only=False)
+        gone = gone | tokens
+    used = np.zeros(len(values) + 1, np.bool_)
+    used[places] = True  # a dictionary from outside may hold values that no row has
+    keep = used[:-1] & ~gone
+    renumbered = np.full(len(values) + 1, -1, np.int64)
+    renumbered[:-1][keep] = np.arange(np.count_nonzero(keep))
+    return values.filter(pa.array(keep)), renumbered[places]
+
+
+def _on_tree(values: pa.Array, places: NDArray[np.int64], name: str, schema: Schema) -> tuple[Axis, NDArray[np.int64], None]:
+    if schema.column(name).statistic != "range":
+        raise RequestError(f"Column {name!r} has a tree, so it has no mean. Publish its range.")
+    tree = schema.trees[name]
+    code_of = {leaf: code for code, leaf in enumerate(tree.leaves, start=1)}
+    codes = np.array([code_of.get(text, -1) for text in _texts(values, name).to_pylist()] + [0], np.int64)
+    absent = codes[places] < 0
+    if absent.any():
+        raise RequestError(
+            f"Column {name!r}: {np.count_nonzero(codes < 0)} distinct value(s) in {np.count_nonzero(absent)} row(s) are not in "
+            f"its tree, the first at row {int(np.argmax(absent)) + 1}. Add them to the tree, or name them with --missing."
+        )
+    return TreeAxis(name, tree), codes[places], None
+
+
+def _texts(values: pa.Array, name: str) -> pa.Array:
+    try:
+        return values.cast(pa.string())
+    except pa.ArrowException:
+        raise RequestError(f"Column {name!r} of type {values.type} cannot be read as text.") from None
+
+
+def _numbers(values: pa.Array, places: NDArray[np.int64], name: str, declared: str | None) -> Number | None:
+    """The distinct values as numbers, or None where they are text and were not declared to be numbers."""
+    kind = values.type
+    if pa.types.is_integer(kind) and declared != "decimal":
+        numbers = values.cast(pa.int64(), safe=not pa.types.is_uint64(kind)).to_numpy(zero_copy_only=False)
+    elif pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_integer(kind):
+        numbers = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        found = _number_pattern(values, declared)
+        if found is None:
+            return None
+        fits = pc.match_substring_regex(values, found[0]).to_numpy(zero_copy_only=False)
+        if not fits.all():
+            _refuse(np.append(~fits, False)[places], name, f"not {declared} numbers")
+        cleaned = pc.replace_substring_regex(values, r"^\+", "")
+        numbers = cleaned.cast(found[1]).to_numpy(zero_copy_only=False)
+    elif declared:
+        raise RequestError(f"Column {name!r} of type {kind} cannot be declared {declared}.")
+    else:
+        return None
+    if numbers.dtype == np.float64:
+        endless = ~np.isfinite(numbers)
+        if endless.any():
+            _refuse(np.append(endless, False)[places], name, "infinite")
+        if declared == "integer" and (numbers != np.rint(numbers)).any():
+            _refuse(np.append(numbers != np.rint(numbers), False)[places], name, "not integer numbers")
+    return numbers  # type: ignore[no-any-return]
+
+
+def _number_pattern(values: pa.Array, declared: str | None) -> tuple[str, pa.DataType] | None:
+    """Which numbers these texts are: as declared, or as found. Zero-led codes are text."""
+    if declared == "integer":
+        return ANY_INTEGER, pa.int64()
+    if declared == "decimal":
+        return ANY_DECIMAL, pa.float64()
+    for pattern, kind in ((INTEGER, pa.int64()), (DECIMAL, pa.float64())):
+        if len(values) and pc.all(pc.match_substring_regex(values, pattern)).as_py():
+            return pattern, kind
+    return None
+
+
+def _refuse(rows: NDArray[np.bool_], name: str, what: str) -> None:
+    raise RequestError(
+        f"Column {name!r}: {np.count_nonzero(rows)} value(s) are {what}, the first at row {int(np.argmax(rows)) + 1}. "
+        "Declare it text, mend it, or name what stands for missing with --missing."
+    )
+
+
+def _by_size(numbers: Number, places: NDArray[np.int64], name: str) -> tuple[Axis, NDArray[np.int64], Number | None]:
+    ordered, rank = np.unique(numbers, return_inverse=True)
+    if len(ordered) <= MOST_NUMBERS:
+        codes = np.append(rank + 1, 0)
+        return NumericAxis(name, ordered, ordered), codes[places], None
+    low, high = float(ordered[0]), float(ordered[-1])
+    share = (ordered.astype(np.float64) - low) / (high - low)
+    bins, code_of_value = np.unique(np.minimum((share * MOST_NUMBERS).astype(np.int64), MOST_NUMBERS - 1), return_inverse=True)
+    borders = np.searchsorted(code_of_value, np.arange(len(bins) + 1))
+    axis = NumericAxis(name, ordered[borders[:-1]], ordered[borders[1:] - 1], binned=True)
+    codes = np.append(code_of_value[rank] + 1, 0)
+    return axis, codes[places], np.append(numbers, 0)[places]
+
+
+# --- canonical order
+
+
+def canonical_order(points: Points, table: pa.Table, schema: Schema, seed: int) -> NDArray[np.int64]:
+    """Rows by their codes (true values where binned), equal ones by a hash of the seed and their sensitive codes.
+
+    Rows that are still equal cannot be told apart in the release either, so their order does not matter.
+    """
+    keys: list[NDArray[np.generic]] = [_sensitive_hash(table, schema, seed)]
+    for axis in reversed(range(len(points.axes))):
+        keys += [points.exact[axis]] if axis in points.exact else []
+        keys.append(np.ascontiguousarray(points.codes[:, axis]))
+    return np.lexsort(keys)
+
+
+def _sensitive_hash(table: pa.Table, schema: Schema, seed: int) -> NDArray[np.uint64]:
+    state = np.full(table.num_rows, seed, np.uint64)
+    for name in schema.named("sensitive"):
+        column = table.column(name)
+        try:
+            ranks = pc.rank(column.cast(pa.string()), tiebreaker="dense", null_placement="at_start")
+        except pa.ArrowException:
+            message = f"Column {name!r} of type {column.type} cannot be sensitive: its values have no text."
+            raise RequestError(message) from None
+        state = splitmix64(state ^ ranks.to_numpy(zero_copy_only=False).astype(np.uint64))
+    return state
+
+
+def splitmix64(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Steele, Lea, Flood 2014: one step of a 64-bit mixing generator, as a hash. The same on every machine."""
+    with np.errstate(over="ignore"):
+        z = state + np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return z ^ (z >> np.uint64(31))

@@ -1,0 +1,280 @@
+"""Job: what the user asks for. The Python API, the command line and (later) the web page all build one of these.
+
+A keyword argument, a command-line flag and a key of the TOML file have the same name and meaning. Per-column settings can
+be given flat (`weight={"age": 2}`) or under their column (`[columns.age] weight = 2`): flat ones are folded into columns.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import tomli_w
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from kohort.algorithms import METHODS, Method, Options
+from kohort.errors import RequestError, nearest
+from kohort.privacy import Promise
+
+Role = Literal["quasi", "sensitive", "identifier", "other", "drop"]
+ROLES: tuple[str, ...] = get_args(Role)
+PER_COLUMN = ("type", "hierarchy", "weight", "statistic", "allow")
+QUASI_ONLY = ("type", "hierarchy", "weight", "statistic")
+
+
+class ColumnJob(BaseModel):
+    """What is asked of one column."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    role: Role
+    type: Literal["integer", "decimal", "text"] | None = Field(default=None, description="found from the values if not given")
+    hierarchy: str | tuple[tuple[str, ...], ...] | None = Field(default=None, description="a tree file, or its rows")
+    weight: float = Field(default=1.0, ge=0, le=1000, description="how much this column's loss counts in the search")
+    statistic: Literal["range", "mean", "both"] = Field(default="range", description="what is published for a number")
+    allow: bool = Field(default=False, description="pass on as 'other' although it looks like text or a key")
+
+
+class Job(BaseModel):
+    """A frozen, validated request. Build it with `Job.build`, which reports every mistake at once."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: Literal[1] = 1
+    method: str = "mondrian"
+    option: dict[str, bool | int | float | str] = Field(default_factory=dict, description="options of the method")
+    seed: int | None = Field(default=None, ge=0, lt=2**63, description="drawn from the system and saved if not given")
+    missing: tuple[str, ...] = Field(default=(), description="texts that stand for a missing value, beside the empty one")
+    hierarchies: str | None = Field(default=None, description="a folder of tree files named after their columns")
+    keep_order: bool = Field(default=False, description="publish the rows in their order instead of shuffled")
+    row_order: Literal["canonical", "given"] = Field(default="canonical", description="the order in which methods see rows")
+    engine: Literal["memory"] = "memory"
+    threads: int | None = Field(default=None, ge=1, le=1024, description="all cores if not given")
+    promise: Promise = Field(default_factory=Promise)
+    columns: dict[str, ColumnJob] = Field(default_factory=dict)
+
+    # --- building
+
+    @classmethod
+    def build(cls, base: Job | Mapping[str, Any] | str | os.PathLike[str] | None = None, /, **settings: Any) -> Job:
+        """A job from another job, a nested dict or a TOML/JSON file, changed by flat settings.
+
+        >>> job = Job.build(quasi=["age", "zip"], sensitive="disease", k=10, weight={"age": 2})
+        >>> job.promise.k, job.columns["age"].weight, list(job.columns)
+        (10, 2.0, ['age', 'zip', 'disease'])
+        """
+        if isinstance(base, Job):
+            nested = base.to_dict()
+        elif isinstance(base, Mapping):
+            nested = _copy(base)
+        elif base is None:
+            nested = {}
+        else:
+            nested = _read(Path(base))
+        problems = [*_fold(nested, settings), *_method_mistakes(nested), *_column_mistakes(nested)]
+        try:
+            job = cls.model_validate(nested)
+        except ValidationError as error:
+            raise RequestError([*problems, *_sentences(error, cls)]) from None
+        if problems:
+            raise RequestError(problems)
+        # Saved by name and type: what `auto` stood for, and `--option relaxed=true` as a truth value.
+        method = "mondrian" if job.method == "auto" else job.method
+        option = METHODS[method].options.model_validate(job.option).model_dump(exclude_unset=True)
+        return job.model_copy(update={"method": method, "option": option})
+
+    # --- asking
+
+    @property
+    def algorithm(self) -> Method:
+        return METHODS[self.method]
+
+    def method_options(self) -> Options:
+        return self.algorithm.options.model_validate(self.option)
+
+    def names(self, role: Role) -> list[str]:
+        return [name for name, column in self.columns.items() if column.role == role]
+
+    def with_seed(self) -> Job:
+        """This job with a seed: its own, or one drawn now from the system."""
+        return self if self.seed is not None else self.model_copy(update={"seed": secrets.randbits(63)})
+
+    # --- to text and back
+
+    def to_dict(self) -> dict[str, Any]:
+        """Nested and plain; settings left at their default are left out, the essential ones are not."""
+        given = self.model_dump(mode="json", exclude_defaults=True)
+        columns = {
+            name: {"role": column.role, **column.model_dump(mode="json", exclude_defaults=True)}
+            for name, column in self.columns.items()
+        }
+        head = {"version": self.version, "method": self.method}
+        return {**head, **given, "promise": self.promise.model_dump(mode="json"), "columns": columns}
+
+    def to_toml(self) -> str:
+        return tomli_w.dumps(self.to_dict())
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
+
+    @classmethod
+    def from_toml(cls, text: str) -> Job:
+        return cls.build(_parse(text, tomllib.loads, "TOML"))
+
+    @classmethod
+    def from_json(cls, text: str) -> Job:
+        return cls.build(_parse(text, json.loads, "JSON"))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write to a .toml or .json file; tree files are named relative to it, so that the folder can be moved."""
+        file = Path(path)
+        moved = Job.build(_relocated(self.to_dict(), lambda tree: os.path.relpath(tree, file.parent or ".")))
+        try:
+            file.write_text(moved.to_json() if file.suffix == ".json" else moved.to_toml(), encoding="utf-8")
+        except OSError as error:
+            raise RequestError(f"The job could not be saved to {file}: {error.strerror}.") from None
+
+
+def _copy(nested: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: _copy(value) if isinstance(value, Mapping) else value for key, value in nested.items()}
+
+
+def _read(file: Path) -> dict[str, Any]:
+    """A job file; tree files in it are relative to it."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise RequestError(f"The job file {file} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise RequestError(f"The job file {file} is not UTF-8 text.") from None
+    parsed = _parse(text, *((json.loads, "JSON") if file.suffix == ".json" else (tomllib.loads, "TOML")), name=str(file))
+    return _relocated(parsed, lambda tree: os.path.join(file.parent, tree))
+
+
+def _parse(text: str, loads: Any, kind: str, name: str = "The job") -> dict[str, Any]:
+    try:
+        parsed = loads(text)
+    except ValueError as error:
+        raise RequestError(f"{name} is not proper {kind}: {error}") from None
+    if not isinstance(parsed, dict):
+        raise RequestError(f"{name} is not a table of settings.")
+    return parsed
+
+
+def _relocated(nested: dict[str, Any], move: Any) -> dict[str, Any]:
+    nested = _copy(nested)
+    if isinstance(nested.get("hierarchies"), str):
+        nested["hierarchies"] = move(nested["hierarchies"])
+    columns = nested.get("columns")
+    for column in columns.values() if isinstance(columns, dict) else ():
+        if isinstance(column, dict) and isinstance(column.get("hierarchy"), str):
+            column["hierarchy"] = move(column["hierarchy"])
+    return nested
+
+
+def _fold(nested: dict[str, Any], settings: Mapping[str, Any]) -> list[str]:
+    """Fold flat settings into a nested job; return the mistakes that pydantic could not see."""
+    problems: list[str] = []
+    columns = nested.setdefault("columns", {})
+    if not isinstance(columns, dict):
+        return problems
+    role_of: dict[str, str] = {}
+    for role in ROLES:
+        for name in _names(settings.get(role)):
+            if role_of.setdefault(name, role) != role:
+                problems.append(f"Column {name!r} has two roles, {role_of[name]} and {role}. Give it one.")
+    for name, role in role_of.items():
+        columns[name] = {**(columns.get(name) or {}), "role": role}
+    for setting in PER_COLUMN:
+        given = settings.get(setting)
+        values = dict.fromkeys(_names(given), True) if setting == "allow" else given
+        if values is None:
+            continue
+        if not isinstance(values, Mapping):
+            problems.append(f"{setting} must name its columns: {setting}={{'column': value}}.")
+            continue
+        for name, value in values.items():
+            if name in columns:
+                columns[name] = {**columns[name], setting: _plain(value)}
+            else:
+                problems.append(f"{setting} names column {name!r}, which has no role.{nearest(name, columns)}")
+    if settings.get("k") is not None:
+        nested["promise"] = {**(nested.get("promise") or {}), "k": settings["k"]}
+    flat = {*ROLES, *PER_COLUMN, "k"}
+    known = {*flat, *Job.model_fields} - {"columns", "promise"}
+    for setting, value in settings.items():
+        if setting in flat or value is None:
+            continue
+        if setting not in Job.model_fields:
+            problems.append(f"There is no setting {setting!r}.{nearest(setting, sorted(known))}")
+        elif setting == "option":
+            nested[setting] = {**(nested.get(setting) or {}), **value} if isinstance(value, Mapping) else value
+        else:
+            nested[setting] = (value,) if setting == "missing" and isinstance(value, str) else _plain(value)
+    return problems
+
+
+def _method_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
+    name, option = nested.get("method", "auto"), nested.get("option", {})
+    method = METHODS.get("mondrian" if name == "auto" else name) if isinstance(name, str) else None
+    if method is None:
+        yield f"There is no method {name!r}.{nearest(str(name), METHODS)}"
+    elif isinstance(option, Mapping):
+        try:
+            method.options.model_validate(option)
+        except ValidationError as error:
+            yield from _sentences(error, method.options, f"option of {method.name}")
+
+
+def _column_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
+    columns = nested["columns"]
+    asked = {name: column for name, column in columns.items() if isinstance(column, Mapping)} if isinstance(columns, dict) else {}
+    if not any(column.get("role") == "quasi" for column in asked.values()):
+        yield "No quasi-identifier is named. Name the columns that others may know: quasi=[...]."
+    for name, column in asked.items():
+        role = column.get("role")
+        given = [setting for setting in QUASI_ONLY if setting in column]
+        if role in ROLES and role != "quasi" and given:
+            yield f"Column {name!r} is {role}: {', '.join(given)} only serves quasi-identifiers."
+        if role in ROLES and role != "other" and column.get("allow"):
+            yield f"Column {name!r} is {role}: allow only serves columns with the role other."
+
+
+def _names(given: Any) -> list[str]:
+    if given is None:
+        return []
+    return [given] if isinstance(given, str) else [str(name) for name in given]
+
+
+def _plain(value: Any) -> Any:
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
+def _sentences(error: ValidationError, model: type[BaseModel], where: str = "setting") -> Iterable[str]:
+    """pydantic's findings, each as one sentence that names the place, what is allowed, and the nearest right name."""
+    for finding in error.errors(include_url=False):
+        *path, last = [str(part) for part in finding["loc"]] or [where]
+        place = ".".join([*path, last])
+        if finding["type"] == "extra_forbidden":
+            yield f"There is no {where} {place!r}.{nearest(last, _fields(model, path))}"
+        elif finding["type"] == "missing":
+            yield f"{place} is not given."
+        elif finding["type"] == "literal_error":
+            allowed = finding["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
+            yield f"{place} must be one of {', '.join(allowed)}.{nearest(str(finding['input']), allowed)}"
+        else:
+            message = finding["msg"].replace("Input should be", "must be").replace("greater than or equal to", "at least")
+            yield f"{place} {message}."
+
+
+def _fields(model: type[BaseModel], path: list[str]) -> list[str]:
+    if model is Job and path[:1] == ["columns"]:
+        return list(ColumnJob.model_fields)
+    if model is Job and path[:1] == ["promise"]:
+        return list(Promise.model_fields)
+    return list(model.model_fields)

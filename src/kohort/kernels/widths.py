@@ -1,0 +1,43 @@
+"""How wide a box is on one axis: the one arithmetic that every method's choices rest on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.kernels import kernel
+
+
+class AxisTables(NamedTuple):
+    """All axes of a table, flattened for kernels. Costs are integers: width x 2^24, times the column's weight."""
+
+    full: NDArray[np.int64]  # per axis: the cost of everything, also of a box that mixes missing and present
+    numeric: NDArray[np.bool_]  # per axis: arithmetic (True) or a tree (False)
+    start: NDArray[np.int64]  # per axis: where its codes start in `down` and `up`, or its rows in `ancestors`
+    size: NDArray[np.int64]  # per axis: number of codes, missing included
+    height: NDArray[np.int64]  # per axis: levels of its tree
+    down: NDArray[np.int64]  # per numeric code: where a box that begins there is published to begin
+    up: NDArray[np.int64]  # per numeric code: where a box that ends there is published to end
+    ancestors: NDArray[np.int32]  # per tree, level by level from the leaves: the node above each code
+    node_cost: NDArray[np.int64]  # per node of any tree
+
+
+@kernel
+def width(axes: AxisTables, axis: int, low: int, high: int) -> int:
+    """Cost of publishing the codes low..high (inclusive) of one axis as one value."""
+    if low == high:
+        return np.int64(0)
+    if low == 0:
+        return axes.full[axis]
+    start = axes.start[axis]
+    if axes.numeric[axis]:
+        return min(axes.up[start + high] - axes.down[start + low], axes.full[axis])
+    size = axes.size[axis]
+    row = start
+    for _ in range(axes.height[axis]):
+        row += size
+        if axes.ancestors[row + low] == axes.ancestors[row + high]:
+            return axes.node_cost[axes.ancestors[row + low]]
+    return axes.full[axis]

@@ -1,0 +1,249 @@
+"""Read and write tables: CSV as text, Parquet and Arrow with their types. Output is staged, then renamed into place.
+
+Messages of the readers are never passed on: they quote the cells they failed on.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import os
+import secrets
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+from kohort.errors import MachineError, RequestError, listed
+
+DELIMITERS = ",;\t|"
+SUFFIXES: dict[str, Literal["csv", "parquet"]] = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
+BLOCK = 1 << 24  # bytes the CSV reader takes at a time; also the longest row it accepts
+
+
+@dataclass(frozen=True)
+class Format:
+    """How a table lies in a file."""
+
+    kind: Literal["csv", "parquet"]
+    delimiter: str = ","
+    gzipped: bool = False
+
+
+def format_of(path: Path, delimiter: str = ",") -> Format:
+    """The format that a file's name asks for."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    gzipped = suffixes[-1:] == [".gz"]
+    suffix = (suffixes[:-1] if gzipped else suffixes)[-1:]
+    kind = SUFFIXES.get(suffix[0]) if suffix else None
+    if kind is None or (gzipped and kind == "parquet"):
+        message = f"The name {path.name!r} does not say a format. Use one of {', '.join(SUFFIXES)} or .csv.gz."
+        raise RequestError(message)
+    return Format(kind, delimiter, gzipped)
+
+
+def read(source: Any) -> tuple[pa.Table, Format | None]:
+    """A table from a path, or from anything that speaks Arrow (pyarrow, pandas, polars); the format where it had one."""
+    if isinstance(source, pa.Table):
+        table, form = source, None
+    elif isinstance(source, (str, os.PathLike)):
+        table, form = _read_file(Path(source))
+    elif hasattr(source, "__arrow_c_stream__"):
+        table, form = pa.table(source), None
+    else:
+        message = f"Cannot read a table from a {type(source).__name__}. Give a path, a pyarrow table or a data frame."
+        raise RequestError(message)
+    names = table.column_names
+    doubled = sorted({name for name in names if names.count(name) > 1})
+    if doubled:
+        raise RequestError(f"The table has several columns of the same name: {listed(doubled)}. Rename them.")
+    return table.replace_schema_metadata(None), form
+
+
+def _read_file(path: Path) -> tuple[pa.Table, Format]:
+    form = format_of(path)
+    if not path.exists():
+        raise RequestError(f"There is no file {path}.")
+    if path.is_dir():
+        raise RequestError(f"{path} is a folder. Give a file.")
+    try:
+        if form.kind == "parquet":
+            return pq.ParquetFile(path).read(), form
+        form = Format("csv", sniff_delimiter(path, form.gzipped), form.gzipped)
+        return _read_csv(path, form), form
+    except RequestError:
+        raise
+    except PermissionError:
+        raise RequestError(f"{path} may not be read. Ask for the right to read it.") from None
+    except (pa.ArrowInvalid, EOFError, gzip.BadGzipFile, UnicodeDecodeError, csv.Error):
+        raise RequestError(f"{path} cannot be read as {form.kind}: {_what_is_wrong(path, form)}") from None
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is None:  # Arrow's own: damaged contents, not the machine
+            raise RequestError(f"{path} cannot be read as {form.kind}: it is damaged or not {form.kind} at all.") from None
+        raise MachineError(f"{path} could not be read: {getattr(error, 'strerror', None) or 'the reader failed'}.") from None
+    except pa.ArrowMemoryError:
+        raise MachineError(f"{path} does not fit into memory.") from None
+
+
+def _open_text(path: Path, gzipped: bool) -> Any:
+    return (gzip.open if gzipped else open)(path, "rt", encoding="utf-8-sig", newline="")
+
+
+def sniff_delimiter(path: Path, gzipped: bool) -> str:
+    """The delimiter under which the first lines agree on the most fields; the comma where nothing tells."""
+    with _open_text(path, gzipped) as file:
+        lines = [line for line, _ in zip(file, range(20), strict=False)]
+    if not lines:
+        raise RequestError(f"{path} is empty. Give a file with a header line and rows.")
+
+    def fields(delimiter: str) -> int:
+        counts = {len(row) for row in csv.reader(lines, delimiter=delimiter) if row}
+        return counts.pop() if len(counts) == 1 else 0
+
+    best = max(DELIMITERS, key=fields)
+    if fields(best) > 1:
+        return best
+    return max(DELIMITERS, key=lambda mark: len(next(csv.reader(lines[:1], delimiter=mark), [])))
+
+
+def _header(path: Path, form: Format) -> list[str]:
+    with _open_text(path, form.gzipped) as file:
+        return next(csv.reader(file, delimiter=form.delimiter), [])
+
+
+def _read_csv(path: Path, form: Format) -> pa.Table:
+    """Every column as text, untouched. An empty cell is null, a quoted empty one is the empty text."""
+    names = _header(path, form)
+    with pa.input_stream(str(path), compression="gzip" if form.gzipped else None) as stream:
+        return pacsv.read_csv(
+            stream,
+            pacsv.ReadOptions(column_names=names, skip_rows=0, skip_rows_after_names=1, block_size=BLOCK),
+            pacsv.ParseOptions(delimiter=form.delimiter, newlines_in_values=True, ignore_empty_lines=len(names) > 1),
+            pacsv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()),
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+
+
+def _what_is_wrong(path: Path, form: Format) -> str:
+    """Why a file could not be read, told by line numbers and counts only."""
+    if form.kind == "parquet":
+        return "it is damaged, cut short, or not a Parquet file."
+    try:
+        with _open_text(path, form.gzipped) as file:
+            rows = csv.reader(file, delimiter=form.delimiter)
+            columns = len(next(rows, []))
+            for row in rows:
+                if row and len(row) != columns:
+                    return f"line {rows.line_num} has {len(row)} fields where the header has {columns}."
+    except UnicodeDecodeError:
+        return "it is not UTF-8 text. Save it as UTF-8."
+    except (EOFError, gzip.BadGzipFile, OSError):
+        return "the gzip data are damaged or cut short."
+    except csv.Error as error:
+        return f"{error}."
+    return "it is damaged, or a quote is never closed."
+
+
+# --- writing
+
+
+def batches_to_file(batches: Iterable[pa.RecordBatch], schema: pa.Schema, path: Path, form: Format) -> None:
+    """Write record batches to a file that exists already (so that its permissions are settled)."""
+    if form.kind == "parquet":
+        # No statistics, no dictionaries that outlive their values: `schema` comes without metadata of the source.
+        with pq.ParquetWriter(path, schema, compression="zstd", compression_level=1) as writer:
+            for batch in batches:
+                writer.write_batch(batch)
+        return
+    with pa.OSFile(str(path), "wb") as raw:
+        sink = pa.CompressedOutputStream(raw, "gzip") if form.gzipped else raw
+        sink.write(_csv_line(schema.names, form.delimiter))
+        for batch in batches:
+            sink.write(_csv_bytes(batch, form.delimiter))
+        if sink is not raw:
+            sink.close()
+
+
+def _csv_line(names: list[str], delimiter: str) -> bytes:
+    header = pa.record_batch([pa.array([name]) for name in names], [str(i) for i in range(len(names))])
+    return bytes(_csv_bytes(header, delimiter))
+
+
+def _csv_bytes(batch: pa.RecordBatch, delimiter: str) -> pa.Buffer:
+    """The batch as CSV lines, quoted only where needed: the joined strings' own buffer, not a copy row by row."""
+    columns = [_csv_column(column, name, delimiter) for name, column in zip(batch.schema.names, batch.columns, strict=True)]
+    if len(columns) == 1:  # a lone empty cell would be an empty line, which readers skip
+        columns = [pc.if_else(pc.equal(columns[0], ""), '""', columns[0])]
+    lines = pc.binary_join_element_wise(*columns, pa.scalar(delimiter, pa.large_string()))
+    lines = pc.binary_join_element_wise(lines, pa.scalar("\n", pa.large_string()), pa.scalar("", pa.large_string()))
+    if isinstance(lines, pa.ChunkedArray):
+        lines = lines.combine_chunks()
+    if not len(lines):
+        return pa.py_buffer(b"")
+    offsets = memoryview(lines.buffers()[1]).cast("q")
+    first, last = offsets[lines.offset], offsets[lines.offset + len(lines)]
+    return lines.buffers()[2].slice(first, last - first)
+
+
+def _csv_column(column: pa.Array, name: str, delimiter: str) -> pa.Array:
+    if isinstance(column, pa.DictionaryArray):
+        return _csv_column(column.dictionary, name, delimiter).take(column.indices).fill_null("")
+    try:
+        text = column.cast(pa.large_string())
+    except pa.ArrowException:
+        raise RequestError(f"Column {name!r} of type {column.type} cannot be written as CSV. Write Parquet.") from None
+    quoted = pc.match_substring_regex(text, f'["\\r\\n{_in_class(delimiter)}]|^$')
+    if pc.any(quoted).as_py():
+        doubled = pc.replace_substring(text, '"', '""')
+        enclosed = pc.binary_join_element_wise('"', doubled, '"', "")
+        text = pc.if_else(quoted, enclosed, text)
+    return text.fill_null("")
+
+
+def _in_class(mark: str) -> str:
+    return f"\\{mark}" if mark in "|\\]^-" else mark
+
+
+@contextmanager
+def staged(target: Path, force: bool = False) -> Iterator[Path]:
+    """A private file beside `target`, renamed onto it if the block ends well and removed if it does not."""
+    require_free(target, force)
+    path = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        yield path
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+        require_free(target, force)
+        path.chmod(0o666 & ~_umask())
+        path.replace(target)
+    except OSError as error:
+        raise MachineError(f"{target} could not be written: {error.strerror or 'the disk failed'}.") from None
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def require_free(target: Path, force: bool) -> None:
+    """Refuse a target that cannot become a file, before any work is done."""
+    if not target.parent.is_dir():
+        raise RequestError(f"There is no folder {target.parent}. Create it first.")
+    if target.is_dir():
+        raise RequestError(f"{target} is a folder. Give a file name.")
+    if target.exists() and not force:
+        raise RequestError(f"{target} exists. Choose another name, or say --force to replace it.")
+
+
+def _umask() -> int:
+    current = os.umask(0o077)
+    os.umask(current)
+    return current
