@@ -1,0 +1,72 @@
+"""kohort: the k-anonymity tool that proves its output.
+
+>>> import kohort as kh
+>>> sample = kh.datasets.hospital(rows=500)
+>>> release = kh.anonymize(sample.table, sample.job, k=5)
+>>> release.evidence.passed, release.evidence.k >= 5
+(True, True)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kohort import datasets, testing
+    from kohort.api import Release, anonymize, audit
+    from kohort.auditor import Check, Evidence
+    from kohort.errors import AuditError, CancelledError, KohortError, MachineError, PromiseError, RequestError
+    from kohort.job import Job
+    from kohort.progress import Progress
+
+__version__ = "0.1.0"
+
+# Heavy parts load on first use: `kohort --help` must not wait for numba, pyarrow or duckdb.
+_HOME = {
+    "anonymize": "kohort.api",
+    "audit": "kohort.api",
+    "Release": "kohort.api",
+    "Job": "kohort.job",
+    "Evidence": "kohort.auditor",
+    "Check": "kohort.auditor",
+    "Progress": "kohort.progress",
+    "KohortError": "kohort.errors",
+    "RequestError": "kohort.errors",
+    "PromiseError": "kohort.errors",
+    "AuditError": "kohort.errors",
+    "MachineError": "kohort.errors",
+    "CancelledError": "kohort.errors",
+    "datasets": "kohort.datasets",
+    "testing": "kohort.testing",
+}
+
+__all__ = [
+    "AuditError",
+    "CancelledError",
+    "Check",
+    "Evidence",
+    "Job",
+    "KohortError",
+    "MachineError",
+    "Progress",
+    "PromiseError",
+    "Release",
+    "RequestError",
+    "anonymize",
+    "audit",
+    "datasets",
+    "testing",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        message = f"module 'kohort' has no attribute {name!r}"
+        raise AttributeError(message)
+    module = import_module(_HOME[name])
+    return module if _HOME[name] == f"kohort.{name}" else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +25,9 @@ UNIT = 1 << 24
 
 Measure = Literal["height", "leaf"]
 Codes = NDArray[np.unsignedinteger]
-Ends = tuple[NDArray[np.float64] | NDArray[np.int64], NDArray[np.float64] | NDArray[np.int64]]
+Numbers = NDArray[Any]
+"""Integers as int64, decimals as float64."""
+Ends = tuple[Numbers, Numbers]
 
 
 class Axis(Protocol):
@@ -50,11 +52,11 @@ class Axis(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class NumericAxis:
-    """Numbers by size. `first` and `last` are each code's smallest and largest value: they differ only where values are binned."""
+    """Numbers by size. `first` and `last`: each code's smallest and largest value, different only where values are binned."""
 
     name: str
-    first: NDArray[np.float64] | NDArray[np.int64]
-    last: NDArray[np.float64] | NDArray[np.int64]
+    first: Numbers
+    last: Numbers
     binned: bool = False
 
     @property
@@ -145,7 +147,7 @@ class Points:
     """(rows, axes), rows contiguous, one dtype per table."""
     axes: tuple[Axis, ...]
     weights: tuple[float, ...]
-    exact: Mapping[int, NDArray[np.float64] | NDArray[np.int64]] = field(default_factory=dict)
+    exact: Mapping[int, Numbers] = field(default_factory=dict)
     """True values of the axes whose codes are bins."""
 
     @property
@@ -190,7 +192,7 @@ class Points:
         return AxisTables(full, numeric, start, sizes, height, *joined)
 
 
-def _positions(values: NDArray[np.float64] | NDArray[np.int64], axis: NumericAxis, scale: float) -> NDArray[np.int64]:
+def _positions(values: Numbers, axis: NumericAxis, scale: float) -> NDArray[np.int64]:
     """Where each code of a numeric axis lies, in cost units from its smallest value; code 0 is a place holder."""
     if not len(values):
         return np.zeros(1, np.int64)

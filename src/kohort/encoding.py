@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from kohort.axes import Axis, NumericAxis, Points, TreeAxis, code_dtype
+from kohort.axes import Axis, Numbers, NumericAxis, Points, TreeAxis, code_dtype
 from kohort.errors import RequestError
 from kohort.hierarchies import flat
 from kohort.schema import Schema
@@ -22,14 +22,12 @@ DECIMAL = r"^[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?$"
 ANY_INTEGER = r"^[+-]?[0-9]{1,18}$"
 ANY_DECIMAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
 
-Number = NDArray[np.float64] | NDArray[np.int64]
-
 
 def encode(table: pa.Table, schema: Schema) -> Points:
     """The quasi-identifiers of a table as points."""
     axes: list[Axis] = []
     columns: list[NDArray[np.int64]] = []
-    exact: dict[int, Number] = {}
+    exact: dict[int, Numbers] = {}
     problems: list[str] = []
     for number, name in enumerate(schema.quasi):
         try:
@@ -43,18 +41,16 @@ def encode(table: pa.Table, schema: Schema) -> Points:
             exact[number] = values
     if problems:
         raise RequestError(problems)
-    codes = np.empty((table.num_rows, len(axes)), code_dtype(axes))
+    points = np.empty((table.num_rows, len(axes)), code_dtype(axes))
     for number, column in enumerate(columns):
-        codes[:, number] = column
-    return Points(codes, tuple(axes), tuple(schema.column(name).weight for name in schema.quasi), exact)
+        points[:, number] = column
+    return Points(points, tuple(axes), tuple(schema.columns[name].weight for name in schema.quasi), exact)
 
 
-def _encode_column(
-    column: pa.ChunkedArray, name: str, schema: Schema
-) -> tuple[Axis, NDArray[np.int64], Number | None]:
+def _encode_column(column: pa.ChunkedArray, name: str, schema: Schema) -> tuple[Axis, NDArray[np.int64], Numbers | None]:
     """The axis of one column, the code of each row, and the true values where the codes are bins."""
-    values, places = _distinct(column, name, schema.job.missing)
-    asked = schema.column(name)
+    values, places = _distinct(column, name, schema.missing)
+    asked = schema.columns[name]
     if name in schema.trees:
         return _on_tree(values, places, name, schema)
     numbers = None
@@ -66,18 +62,15 @@ def _encode_column(
         return _by_size(numbers, places, name)
     if asked.statistic != "range":
         raise RequestError(f"Column {name!r} does not hold numbers, so it has no mean. Publish its range.")
-    texts = _texts(values, name).to_pylist()
-    leaves = sorted(set(texts), key=lambda text: text.encode())
-    code_of = {leaf: code for code, leaf in enumerate(leaves, start=1)}
-    codes = np.array([code_of[text] for text in texts] + [0], np.int64)
-    return TreeAxis(name, flat(leaves)), codes[places], None
+    leaves, codes = _by_bytes(values, name)
+    return TreeAxis(name, flat(leaves.to_pylist())), codes[places], None
 
 
 def _distinct(column: pa.ChunkedArray, name: str, missing: Sequence[str]) -> tuple[pa.Array, NDArray[np.int64]]:
     """The distinct present values, and for each row the place of its own among them; -1 for missing."""
     kind = column.type
     if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        raise RequestError(f"Column {name!r} of type {kind} cannot be a quasi-identifier.")
+        raise RequestError(f"Column {name!r} of type {kind} has no values that can be compared as text or number.")
     if not pa.types.is_dictionary(kind):
         column = column.dictionary_encode()
     column = column.unify_dictionaries() if column.num_chunks > 1 else column
@@ -100,7 +93,7 @@ def _distinct(column: pa.ChunkedArray, name: str, missing: Sequence[str]) -> tup
 
 
 def _on_tree(values: pa.Array, places: NDArray[np.int64], name: str, schema: Schema) -> tuple[Axis, NDArray[np.int64], None]:
-    if schema.column(name).statistic != "range":
+    if schema.columns[name].statistic != "range":
         raise RequestError(f"Column {name!r} has a tree, so it has no mean. Publish its range.")
     tree = schema.trees[name]
     code_of = {leaf: code for code, leaf in enumerate(tree.leaves, start=1)}
@@ -114,6 +107,15 @@ def _on_tree(values: pa.Array, places: NDArray[np.int64], name: str, schema: Sch
     return TreeAxis(name, tree), codes[places], None
 
 
+def _by_bytes(values: pa.Array, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
+    """Distinct values as text in the order of their UTF-8 bytes, and the code of each; the last entry is for missing."""
+    texts = _texts(values, name)
+    order = pc.array_sort_indices(texts)
+    codes = np.zeros(len(texts) + 1, np.int64)
+    codes[order.to_numpy()] = np.arange(1, len(texts) + 1)
+    return texts.take(order), codes
+
+
 def _texts(values: pa.Array, name: str) -> pa.Array:
     try:
         return values.cast(pa.string())
@@ -121,7 +123,7 @@ def _texts(values: pa.Array, name: str) -> pa.Array:
         raise RequestError(f"Column {name!r} of type {values.type} cannot be read as text.") from None
 
 
-def _numbers(values: pa.Array, places: NDArray[np.int64], name: str, declared: str | None) -> Number | None:
+def _numbers(values: pa.Array, places: NDArray[np.int64], name: str, declared: str | None) -> Numbers | None:
     """The distinct values as numbers, or None where they are text and were not declared to be numbers."""
     kind = values.type
     if pa.types.is_integer(kind) and declared != "decimal":
@@ -147,7 +149,7 @@ def _numbers(values: pa.Array, places: NDArray[np.int64], name: str, declared: s
             _refuse(np.append(endless, False)[places], name, "infinite")
         if declared == "integer" and (numbers != np.rint(numbers)).any():
             _refuse(np.append(numbers != np.rint(numbers), False)[places], name, "not integer numbers")
-    return numbers  # type: ignore[no-any-return]
+    return np.asarray(numbers)
 
 
 def _number_pattern(values: pa.Array, declared: str | None) -> tuple[str, pa.DataType] | None:
@@ -169,7 +171,7 @@ def _refuse(rows: NDArray[np.bool_], name: str, what: str) -> None:
     )
 
 
-def _by_size(numbers: Number, places: NDArray[np.int64], name: str) -> tuple[Axis, NDArray[np.int64], Number | None]:
+def _by_size(numbers: Numbers, places: NDArray[np.int64], name: str) -> tuple[Axis, NDArray[np.int64], Numbers | None]:
     ordered, rank = np.unique(numbers, return_inverse=True)
     if len(ordered) <= MOST_NUMBERS:
         codes = np.append(rank + 1, 0)
@@ -201,13 +203,8 @@ def canonical_order(points: Points, table: pa.Table, schema: Schema, seed: int) 
 def _sensitive_hash(table: pa.Table, schema: Schema, seed: int) -> NDArray[np.uint64]:
     state = np.full(table.num_rows, seed, np.uint64)
     for name in schema.named("sensitive"):
-        column = table.column(name)
-        try:
-            ranks = pc.rank(column.cast(pa.string()), tiebreaker="dense", null_placement="at_start")
-        except pa.ArrowException:
-            message = f"Column {name!r} of type {column.type} cannot be sensitive: its values have no text."
-            raise RequestError(message) from None
-        state = splitmix64(state ^ ranks.to_numpy(zero_copy_only=False).astype(np.uint64))
+        values, places = _distinct(table.column(name), name, ())
+        state = splitmix64(state ^ _by_bytes(values, name)[1][places].astype(np.uint64))
     return state
 
 

@@ -59,8 +59,7 @@ class Tree:
     def labels_above(self) -> dict[str, set[str]]:
         """Every text that may be published for a leaf: itself and the labels above it."""
         return {
-            leaf: {leaf, *(self.labels[node] for node in self.ancestors[:, number])}
-            for number, leaf in enumerate(self.leaves)
+            leaf: {leaf, *(self.labels[node] for node in self.ancestors[:, number])} for number, leaf in enumerate(self.leaves)
         }
 
 

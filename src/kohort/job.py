@@ -12,7 +12,7 @@ import secrets
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -20,24 +20,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from kohort.algorithms import METHODS, Method, Options
 from kohort.errors import RequestError, nearest
 from kohort.privacy import Promise
+from kohort.schema import ROLES, Column, Role
 
-Role = Literal["quasi", "sensitive", "identifier", "other", "drop"]
-ROLES: tuple[str, ...] = get_args(Role)
-PER_COLUMN = ("type", "hierarchy", "weight", "statistic", "allow")
-QUASI_ONLY = ("type", "hierarchy", "weight", "statistic")
-
-
-class ColumnJob(BaseModel):
-    """What is asked of one column."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    role: Role
-    type: Literal["integer", "decimal", "text"] | None = Field(default=None, description="found from the values if not given")
-    hierarchy: str | tuple[tuple[str, ...], ...] | None = Field(default=None, description="a tree file, or its rows")
-    weight: float = Field(default=1.0, ge=0, le=1000, description="how much this column's loss counts in the search")
-    statistic: Literal["range", "mean", "both"] = Field(default="range", description="what is published for a number")
-    allow: bool = Field(default=False, description="pass on as 'other' although it looks like text or a key")
+PER_COLUMN = tuple(name for name in Column.model_fields if name != "role")
+QUASI_ONLY = tuple(name for name in PER_COLUMN if name != "allow")
 
 
 class Job(BaseModel):
@@ -56,7 +42,7 @@ class Job(BaseModel):
     engine: Literal["memory"] = "memory"
     threads: int | None = Field(default=None, ge=1, le=1024, description="all cores if not given")
     promise: Promise = Field(default_factory=Promise)
-    columns: dict[str, ColumnJob] = Field(default_factory=dict)
+    columns: dict[str, Column] = Field(default_factory=dict)
 
     # --- building
 
@@ -108,7 +94,7 @@ class Job(BaseModel):
 
     def to_dict(self) -> dict[str, Any]:
         """Nested and plain; settings left at their default are left out, the essential ones are not."""
-        given = self.model_dump(mode="json", exclude_defaults=True)
+        given = self.model_dump(mode="json", exclude_defaults=True, exclude={"columns", "promise"})
         columns = {
             name: {"role": column.role, **column.model_dump(mode="json", exclude_defaults=True)}
             for name, column in self.columns.items()
@@ -152,8 +138,8 @@ def _read(file: Path) -> dict[str, Any]:
         raise RequestError(f"The job file {file} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
         raise RequestError(f"The job file {file} is not UTF-8 text.") from None
-    parsed = _parse(text, *((json.loads, "JSON") if file.suffix == ".json" else (tomllib.loads, "TOML")), name=str(file))
-    return _relocated(parsed, lambda tree: os.path.join(file.parent, tree))
+    loads, kind = (json.loads, "JSON") if file.suffix == ".json" else (tomllib.loads, "TOML")
+    return _relocated(_parse(text, loads, kind, str(file)), lambda tree: str(file.parent / tree))
 
 
 def _parse(text: str, loads: Any, kind: str, name: str = "The job") -> dict[str, Any]:
@@ -185,9 +171,9 @@ def _fold(nested: dict[str, Any], settings: Mapping[str, Any]) -> list[str]:
         return problems
     role_of: dict[str, str] = {}
     for role in ROLES:
-        for name in _names(settings.get(role)):
-            if role_of.setdefault(name, role) != role:
-                problems.append(f"Column {name!r} has two roles, {role_of[name]} and {role}. Give it one.")
+        named = _names(settings.get(role))
+        twice = [name for name in named if role_of.setdefault(name, role) != role]
+        problems += [f"Column {name!r} has two roles, {role_of[name]} and {role}. Give it one." for name in twice]
     for name, role in role_of.items():
         columns[name] = {**(columns.get(name) or {}), "role": role}
     for setting in PER_COLUMN:
@@ -274,7 +260,7 @@ def _sentences(error: ValidationError, model: type[BaseModel], where: str = "set
 
 def _fields(model: type[BaseModel], path: list[str]) -> list[str]:
     if model is Job and path[:1] == ["columns"]:
-        return list(ColumnJob.model_fields)
+        return list(Column.model_fields)
     if model is Job and path[:1] == ["promise"]:
         return list(Promise.model_fields)
     return list(model.model_fields)

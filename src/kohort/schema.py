@@ -1,79 +1,95 @@
-"""Column roles, bound to a table: every column has one role, every name exists, every tree is loaded."""
+"""Column roles: what is asked of each column, and the same bound to a table, where every name exists and every tree is loaded."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import BaseModel, ConfigDict, Field
 
 from kohort import hierarchies
 from kohort.errors import RequestError, listed, nearest
 from kohort.hierarchies import Tree
-from kohort.job import ColumnJob, Job
+
+Role = Literal["quasi", "sensitive", "identifier", "other", "drop"]
+ROLES: tuple[str, ...] = get_args(Role)
 
 NEAR_UNIQUE = 0.9  # share of the rows that hold a value of their own, from which a column is as good as a key
 FREE_TEXT_WORDS = 5  # mean number of words from which text is prose, which can name anyone
 SMALL_TABLE = 20  # below this many rows most columns are near-unique by chance
 
 
+class Column(BaseModel):
+    """What is asked of one column."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    role: Role
+    type: Literal["integer", "decimal", "text"] | None = Field(default=None, description="found from the values if not given")
+    hierarchy: str | tuple[tuple[str, ...], ...] | None = Field(default=None, description="a tree file, or its rows")
+    weight: float = Field(default=1.0, ge=0, le=1000, description="how much this column's loss counts in the search")
+    statistic: Literal["range", "mean", "both"] = Field(default="range", description="what is published for a number")
+    allow: bool = Field(default=False, description="pass on as 'other' although it looks like text or a key")
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """What is published of this column; a mean is a column of its own, beside or instead of the range."""
+        if self.role != "quasi":
+            return ("value",) if self.role in ("sensitive", "other") else ()
+        return ("range", "mean") if self.statistic == "both" else (self.statistic,)
+
+
 @dataclass(frozen=True)
 class Schema:
-    """The roles of a table's columns, in the table's order; quasi-identifiers in the job's order."""
+    """The roles of a table's columns, in the table's order; quasi-identifiers in the order they were asked in."""
 
-    job: Job
+    columns: Mapping[str, Column]
     table_columns: tuple[str, ...]
-    trees: dict[str, Tree]
+    trees: Mapping[str, Tree]
+    missing: tuple[str, ...] = ()
+    """Texts that stand for a missing value, beside the empty one."""
 
     @property
     def quasi(self) -> list[str]:
-        return self.job.names("quasi")
+        return [name for name, column in self.columns.items() if column.role == "quasi"]
 
     def named(self, *roles: str) -> list[str]:
         """Columns of these roles in the order of the table."""
-        return [name for name in self.table_columns if self.job.columns[name].role in roles]
+        return [name for name in self.table_columns if self.columns[name].role in roles]
 
     @property
     def carried(self) -> list[str]:
         """Columns that are published untouched."""
         return self.named("sensitive", "other")
 
-    def column(self, name: str) -> ColumnJob:
-        return self.job.columns[name]
-
-    def published(self) -> list[tuple[str, str]]:
-        """(column, statistic) for each column of the release in order; statistic is 'value' for untouched ones."""
-        columns = []
-        for name in self.named("quasi", "sensitive", "other"):
-            if self.column(name).role != "quasi":
-                columns.append((name, "value"))
-                continue
-            statistic = self.column(name).statistic
-            columns += [(name, "range")] if statistic in ("range", "both") else []
-            columns += [(name, "mean")] if statistic in ("mean", "both") else []
-        return columns
+    def published(self) -> list[tuple[str, str, str]]:
+        """(name in the release, column it comes from, statistic) in order; the statistic of untouched columns is 'value'."""
+        return [
+            (name if statistic != "mean" else f"{name}.mean", name, statistic)
+            for name in self.named("quasi", "sensitive", "other")
+            for statistic in self.columns[name].statistics
+        ]
 
 
-def published_name(column: str, statistic: str) -> str:
-    """A mean is a column of its own, beside or instead of the range."""
-    return f"{column}.mean" if statistic == "mean" else column
-
-
-def resolve(job: Job, table: pa.Table) -> Schema:
-    """Bind a job to a table; every mistake at once."""
+def resolve(
+    columns: Mapping[str, Column], table: pa.Table, *, folder: str | None = None, missing: tuple[str, ...] = ()
+) -> Schema:
+    """Bind what is asked of columns to a table; every mistake at once. `folder` may hold trees named after columns."""
     names = table.column_names
-    problems = [f"There is no column {name!r} in the table.{nearest(name, names)}" for name in job.columns if name not in names]
-    undeclared = [name for name in names if name not in job.columns]
+    problems = [f"There is no column {name!r} in the table.{nearest(name, names)}" for name in columns if name not in names]
+    undeclared = [name for name in names if name not in columns]
     if undeclared:
         problems.append(
             f"{len(undeclared)} column(s) have no role: {listed(undeclared)}. Each must be quasi, sensitive, identifier, "
             "other (published as it is) or drop."
         )
-    trees, tree_problems = _trees(job)
+    trees, tree_problems = _trees(columns, Path(folder) if folder else None)
     problems += tree_problems
-    schema = Schema(job, tuple(names), trees)
+    schema = Schema(columns, tuple(names), trees, missing)
     if not problems:
         if not table.num_rows:
             problems.append("The table has no rows.")
@@ -83,31 +99,31 @@ def resolve(job: Job, table: pa.Table) -> Schema:
     return schema
 
 
-def _trees(job: Job) -> tuple[dict[str, Tree], list[str]]:
+def _trees(columns: Mapping[str, Column], folder: Path | None) -> tuple[dict[str, Tree], list[str]]:
     trees: dict[str, Tree] = {}
     problems: list[str] = []
-    folder = Path(job.hierarchies) if job.hierarchies else None
     if folder and not folder.is_dir():
         problems.append(f"There is no folder of trees {folder}.")
-    for name in job.names("quasi"):
-        source = job.columns[name].hierarchy
-        if source is None and folder and job.columns[name].type is None and (folder / f"{name}.csv").is_file():
+    for name, column in columns.items():
+        source = column.hierarchy
+        if source is None and folder and column.type is None and (folder / f"{name}.csv").is_file():
             source = str(folder / f"{name}.csv")
-        if source is None:
+        if source is None or column.role != "quasi":
             continue
-        if job.columns[name].type not in (None, "text"):
-            problems.append(f"Column {name!r} has a tree and is declared {job.columns[name].type}. Keep one of the two.")
+        if column.type not in (None, "text"):
+            problems.append(f"Column {name!r} has a tree and is declared {column.type}. Keep one of the two.")
             continue
         try:
-            is_path = isinstance(source, str)
-            trees[name] = hierarchies.load(source) if is_path else hierarchies.build(source, f"The tree of {name!r}")
+            trees[name] = (
+                hierarchies.load(source) if isinstance(source, str) else hierarchies.build(source, f"The tree of {name!r}")
+            )
         except RequestError as error:
             problems += error.problems
     return trees, problems
 
 
-def _doubled(schema: Schema) -> Sequence[str]:
-    names = [published_name(*column) for column in schema.published()]
+def _doubled(schema: Schema) -> list[str]:
+    names = [name for name, _source, _statistic in schema.published()]
     doubled = sorted({name for name in names if names.count(name) > 1})
     return [f"The release would have two columns named {listed(doubled)}. Rename the one in the table."] if doubled else []
 
@@ -116,7 +132,7 @@ def _unsafe(schema: Schema, table: pa.Table) -> list[str]:
     """Columns with the role other that could name a person by themselves, unless explicitly allowed."""
     problems = []
     for name in schema.named("other"):
-        if schema.column(name).allow or table.num_rows < SMALL_TABLE:
+        if schema.columns[name].allow or table.num_rows < SMALL_TABLE:
             continue
         reason = _looks_personal(table.column(name))
         if reason:

@@ -9,9 +9,10 @@ import csv
 import gzip
 import os
 import secrets
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -66,36 +67,56 @@ def read(source: Any) -> tuple[pa.Table, Format | None]:
     return table.replace_schema_metadata(None), form
 
 
-def _read_file(path: Path) -> tuple[pa.Table, Format]:
+def format_in(path: Path) -> Format:
+    """The format of a file that is there: by its name, the delimiter by its first lines."""
     form = format_of(path)
     if not path.exists():
         raise RequestError(f"There is no file {path}.")
     if path.is_dir():
         raise RequestError(f"{path} is a folder. Give a file.")
-    try:
+    if form.kind == "csv":
+        with _reading(path, form):
+            form = replace(form, delimiter=_sniff_delimiter(path, form.gzipped))
+    return form
+
+
+def _read_file(path: Path) -> tuple[pa.Table, Format]:
+    form = format_in(path)
+    with _reading(path, form):
+        return (pq.ParquetFile(path).read() if form.kind == "parquet" else _read_csv(path, form)), form
+
+
+def column_names(path: Path, form: Format) -> list[str]:
+    """The columns of a file, without reading its rows."""
+    with _reading(path, form):
         if form.kind == "parquet":
-            return pq.ParquetFile(path).read(), form
-        form = Format("csv", sniff_delimiter(path, form.gzipped), form.gzipped)
-        return _read_csv(path, form), form
-    except RequestError:
-        raise
+            return list(pq.read_schema(path).names)
+        with _open_text(path, form.gzipped) as file:
+            return next(csv.reader(file, delimiter=form.delimiter), [])
+
+
+@contextmanager
+def _reading(path: Path, form: Format) -> Iterator[None]:
+    """Turn whatever a reader may say into what is wrong with the file, without its cells."""
+    try:
+        yield
     except PermissionError:
         raise RequestError(f"{path} may not be read. Ask for the right to read it.") from None
-    except (pa.ArrowInvalid, EOFError, gzip.BadGzipFile, UnicodeDecodeError, csv.Error):
-        raise RequestError(f"{path} cannot be read as {form.kind}: {_what_is_wrong(path, form)}") from None
-    except (pa.ArrowException, OSError) as error:
-        if isinstance(error, OSError) and error.errno is None:  # Arrow's own: damaged contents, not the machine
-            raise RequestError(f"{path} cannot be read as {form.kind}: it is damaged or not {form.kind} at all.") from None
-        raise MachineError(f"{path} could not be read: {getattr(error, 'strerror', None) or 'the reader failed'}.") from None
-    except pa.ArrowMemoryError:
+    except (pa.ArrowMemoryError, MemoryError):
         raise MachineError(f"{path} does not fit into memory.") from None
+    except (pa.ArrowException, EOFError, zlib.error, UnicodeDecodeError, csv.Error):
+        raise RequestError(f"{path} cannot be read as {form.kind}: {_what_is_wrong(path, form)}") from None
+    except OSError as error:
+        if error.errno is not None and not isinstance(error, gzip.BadGzipFile):
+            raise MachineError(f"{path} could not be read: {error.strerror}.") from None
+        raise RequestError(f"{path} cannot be read as {form.kind}: {_what_is_wrong(path, form)}") from None
 
 
 def _open_text(path: Path, gzipped: bool) -> Any:
     return (gzip.open if gzipped else open)(path, "rt", encoding="utf-8-sig", newline="")
 
 
-def sniff_delimiter(path: Path, gzipped: bool) -> str:
+def _sniff_delimiter(path: Path, gzipped: bool) -> str:
     """The delimiter under which the first lines agree on the most fields; the comma where nothing tells."""
     with _open_text(path, gzipped) as file:
         lines = [line for line, _ in zip(file, range(20), strict=False)]
@@ -112,14 +133,9 @@ def sniff_delimiter(path: Path, gzipped: bool) -> str:
     return max(DELIMITERS, key=lambda mark: len(next(csv.reader(lines[:1], delimiter=mark), [])))
 
 
-def _header(path: Path, form: Format) -> list[str]:
-    with _open_text(path, form.gzipped) as file:
-        return next(csv.reader(file, delimiter=form.delimiter), [])
-
-
 def _read_csv(path: Path, form: Format) -> pa.Table:
     """Every column as text, untouched. An empty cell is null, a quoted empty one is the empty text."""
-    names = _header(path, form)
+    names = column_names(path, form)
     with pa.input_stream(str(path), compression="gzip" if form.gzipped else None) as stream:
         return pacsv.read_csv(
             stream,
@@ -160,7 +176,7 @@ def _what_is_wrong(path: Path, form: Format) -> str:
 def batches_to_file(batches: Iterable[pa.RecordBatch], schema: pa.Schema, path: Path, form: Format) -> None:
     """Write record batches to a file that exists already (so that its permissions are settled)."""
     if form.kind == "parquet":
-        # No statistics, no dictionaries that outlive their values: `schema` comes without metadata of the source.
+        # `schema` comes without metadata of the source, and dictionaries hold only what is published.
         with pq.ParquetWriter(path, schema, compression="zstd", compression_level=1) as writer:
             for batch in batches:
                 writer.write_batch(batch)

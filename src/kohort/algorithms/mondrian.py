@@ -14,6 +14,7 @@ height at the lowest common ancestor. Cutting does not depend on threads: each p
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import Field
@@ -22,6 +23,9 @@ from kohort.algorithms.base import Method, Options, Partition
 from kohort.axes import Points
 from kohort.checks import Checks
 from kohort.progress import Progress, Task
+
+if TYPE_CHECKING:
+    from kohort.kernels.mondrian import Layout
 
 SMALL = 1 << 15  # rows that one kernel call finishes without returning: enough to hide the cost of a task
 
@@ -71,7 +75,7 @@ def partition(points: Points, checks: Checks, options: MondrianOptions, seed: in
     return Partition(labels)
 
 
-def _layout(points: Points) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], int]:
+def _layout(points: Points) -> tuple[Layout, int]:
     """Give each axis its bits in as few 64-bit words as a first fit finds; no axis spans two."""
     from kohort.kernels.mondrian import Layout
 

@@ -18,9 +18,9 @@ def kernel(function: _Function) -> _Function:
     import numba
 
     try:
-        return numba.njit(nogil=True, cache=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(nogil=True, cache=True)(function)
     except RuntimeError:  # numba found no folder for its cache
-        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(nogil=True)(function)
 
 
 @contextmanager

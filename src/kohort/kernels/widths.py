@@ -28,7 +28,7 @@ class AxisTables(NamedTuple):
 def width(axes: AxisTables, axis: int, low: int, high: int) -> int:
     """Cost of publishing the codes low..high (inclusive) of one axis as one value."""
     if low == high:
-        return np.int64(0)
+        return 0
     if low == 0:
         return axes.full[axis]
     start = axes.start[axis]

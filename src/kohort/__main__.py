@@ -1,0 +1,5 @@
+"""python -m kohort"""
+
+from kohort.cli import main
+
+main()

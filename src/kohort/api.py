@@ -1,0 +1,145 @@
+"""The public calls: the steps of a run, one a line, no logic."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kohort import auditor, tables
+from kohort.auditor import Evidence, Layout
+from kohort.engines import ENGINES, Engine, Result
+from kohort.engines.views import columns_of, release_view
+from kohort.errors import RequestError, nearest
+from kohort.job import Job
+from kohort.progress import Progress
+from kohort.utility.loss import Loss
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A proven release and all that is known of it. `evidence` speaks of the table, or of the file if one was asked for."""
+
+    job: Job
+    evidence: Evidence
+    output: Path | None
+    _engine: Engine = field(repr=False)
+    _result: Result = field(repr=False)
+    _progress: Progress = field(repr=False)
+    _table: pa.Table | None = field(default=None, repr=False)
+
+    @cached_property
+    def table(self) -> pa.Table:
+        """The release as a pyarrow table, audited through the same view as a file."""
+        return self._table if self._table is not None else self._engine.release_table()[0]
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """The cluster of each row of the source, in the source's order; -1 = suppressed. Private: never publish it."""
+        return self._result.labels
+
+    @property
+    def loss(self) -> Loss:
+        return self._result.loss
+
+    @property
+    def axes(self) -> dict[str, str]:
+        """What was applied to each quasi-identifier."""
+        return self._result.axes
+
+    def write(self, path: str | os.PathLike[str], *, force: bool = False) -> Evidence:
+        """Stage the release beside `path`, audit what was staged, rename it into place; the audit's findings."""
+        return self._engine.release_file(Path(path), force)
+
+    def preview(self, rows: Sequence[int] | NDArray[np.int64]) -> tuple[pa.Table, pa.Table]:
+        """These rows of the source before and after, side by side. For your own screen: it shows who is who."""
+        return self._engine.preview(np.asarray(rows, np.int64))
+
+    def summary(self) -> dict[str, Any]:
+        """The run in one object, as `--json` prints it."""
+        return {
+            "rows": self.evidence.rows,
+            "classes": self.evidence.classes,
+            "clusters": self._result.clusters,
+            "blocks": 1,
+            "suppressed": self._result.suppressed,
+            "k": self.evidence.k,
+            "method": self.job.method,
+            "engine": self._engine.name,
+            "seed": self.job.seed,
+            "loss": self.loss.to_dict(),
+            "audit": self.evidence.to_dict(),
+            "seconds": {step: round(seconds, 3) for step, seconds in self._progress.seconds.items()},
+            "output": str(self.output) if self.output else None,
+        }
+
+
+def anonymize(
+    source: Any,
+    job: Job | Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    *,
+    output: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Release:
+    """Publish a version of a table in which every record hides among at least k; prove it before handing it over.
+
+    `source` is a path, a pyarrow table, or a data frame that speaks Arrow. Say what is wanted by a job (object, dict or
+    file), by settings (`quasi=["age", "zip"], sensitive=["disease"], k=5`), or by a job changed by settings. With `output`
+    the release goes to that file, and only if its audit passes.
+    """
+    job = Job.build(job, **settings).with_seed()
+    target = Path(output) if output is not None else None
+    if target is not None:
+        tables.format_of(target)
+        tables.require_free(target, force)
+    progress = progress or Progress(job.threads)
+    engine = ENGINES[job.engine](job, progress)
+    engine.read(source)
+    engine.encode()
+    engine.partition()
+    result = engine.publish()
+    if target is not None:
+        return Release(job, engine.release_file(target, force), target, engine, result, progress)
+    table, evidence = engine.release_table()
+    return Release(job, evidence, None, engine, result, progress, table)
+
+
+def audit(
+    source: Any,
+    job: Job | Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    *,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Evidence:
+    """Is this table k-anonymous? Reads a file or table as it is and asks it; changes and assumes nothing."""
+    job = Job.build(job, **settings)
+    progress = progress or Progress(job.threads)
+    with progress.step("audit"):
+        release: pa.Table | Path = Path(source) if isinstance(source, (str, os.PathLike)) else tables.read(source)[0]
+        form = tables.format_in(release) if isinstance(release, Path) else None
+        names = columns_of(release, form)
+        # A job speaks of the source; its identifiers and dropped columns are not in the release.
+        quasi = [
+            name if statistic != "mean" else f"{name}.mean"
+            for name in job.names("quasi")
+            for statistic in job.columns[name].statistics
+        ]
+        layout = Layout(quasi, job.names("sensitive"), job.names("other"))
+        wrong = [
+            f"There is no column {name!r} in the table.{nearest(name, names)}"
+            for name in layout.aliases.values()
+            if name not in names
+        ]
+        if wrong:
+            raise RequestError(wrong)
+        with release_view(release, form, layout, progress.threads) as run:
+            return auditor.audit(run, layout, job.promise, names, withheld=[*job.names("identifier"), *job.names("drop")])

@@ -1,0 +1,11 @@
+"""What the published file itself shows. The oracle: it shares no code with what made the release.
+
+It is handed a function that runs SQL against a view of the release, and reads published text through `published`.
+"""
+
+from __future__ import annotations
+
+from kohort.auditor.evidence import Check, Evidence
+from kohort.auditor.sql import Layout, Original, Run, audit
+
+__all__ = ["Check", "Evidence", "Layout", "Original", "Run", "audit"]

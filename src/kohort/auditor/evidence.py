@@ -1,0 +1,49 @@
+"""What an audit found: a list of checks, each with what was required and what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Verdict = Literal["pass", "warn", "fail", "not run"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One question asked of the release."""
+
+    name: str
+    required: int | str | None
+    found: int | str | None
+    verdict: Verdict
+    meaning: str
+    sql: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"name": self.name, "required": self.required, "found": self.found, "verdict": self.verdict}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The checks of one audit and the figures they rest on, all read from the release itself."""
+
+    rows: int
+    classes: int
+    k: int
+    """The smallest class."""
+    dm: int
+    """The sum of squared class sizes."""
+    checks: tuple[Check, ...]
+    columns: Mapping[str, str]
+    """The name map of the view: q1, s1, o1, ... to columns of the release."""
+
+    @property
+    def passed(self) -> bool:
+        return all(check.verdict != "fail" for check in self.checks)
+
+    def failures(self) -> list[Check]:
+        return [check for check in self.checks if check.verdict == "fail"]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"passed": self.passed, "checks": [check.to_dict() for check in self.checks]}

@@ -1,0 +1,189 @@
+"""The re-check in SQL, the same on every engine, written so that an officer can run it again.
+
+The view `release(q1.., s1.., o1..)` is the written file, all columns as text or as their type; `matched` puts beside each
+column `q1` the cell of the source it was made from, `q1_original`, through the run's private row map. Groups are formed by
+the published values themselves, never by a hash; a missing value is a value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kohort.auditor.evidence import Check, Evidence, Verdict
+from kohort.hierarchies import Tree
+from kohort.privacy import Promise
+from kohort.published import Labels, interval
+
+Run = Callable[[str], Sequence[tuple[Any, ...]]]
+
+MOST_CLASSES_PAIRED = 3_000  # the wildcard reading compares every class with every other
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which column of the release stands behind which name of the view."""
+
+    quasi: Sequence[str]
+    """Columns made from quasi-identifiers: ranges, labels, means."""
+    sensitive: Sequence[str] = ()
+    other: Sequence[str] = ()
+
+    @property
+    def aliases(self) -> dict[str, str]:
+        """q1, q2, .., s1, .., o1, ..: column names can hold anything, these cannot."""
+        groups = (("q", self.quasi), ("s", self.sensitive), ("o", self.other))
+        return {f"{letter}{number}": name for letter, names in groups for number, name in enumerate(names, start=1)}
+
+
+@dataclass(frozen=True)
+class Original:
+    """What the run says of the source, for the accounting of rows, columns and cells."""
+
+    rows: int
+    """Rows that the release must have."""
+    columns: Sequence[str]
+    """Columns that the release must have, in order."""
+    numbers: Sequence[str] = ()
+    """Aliases that publish numbers or intervals."""
+    means: Sequence[str] = ()
+    """Aliases that publish means."""
+    labels: Mapping[str, Tree | None] = field(default_factory=dict)
+    """Aliases that publish labels, with their tree where they have one."""
+    missing: Sequence[str] = ()
+
+
+def audit(
+    run: Run,
+    layout: Layout,
+    promise: Promise,
+    found_columns: Sequence[str],
+    original: Original | None = None,
+    withheld: Sequence[str] = (),
+) -> Evidence:
+    """Ask the release whether it keeps the promise; with its original, also whether every row, column and cell is right."""
+    aliases = layout.aliases
+    quasi = [alias for alias in aliases if alias.startswith("q")]
+    by = ", ".join(quasi)
+    count = f"SELECT MIN(n), COUNT(*), SUM(n), SUM(n * n) FROM (SELECT COUNT(*) AS n FROM release GROUP BY {by}) AS classes"
+    smallest, classes, rows, squares = (int(value or 0) for value in run(count)[0])
+    checks = [
+        Check(
+            name="k",
+            required=promise.k,
+            found=smallest,
+            verdict=_verdict(smallest >= promise.k and rows > 0),
+            meaning="smallest class of equal published quasi-identifiers, missing counted as a value",
+            sql=(count,),
+        ),
+        _wildcard(run, quasi, classes, promise.k),
+    ]
+    if withheld:
+        leaked = sum(name in found_columns for name in withheld)
+        meaning = "columns of the release that were to be withheld"
+        checks.append(Check("withheld", 0, leaked, _verdict(leaked == 0), meaning))
+    if original is not None:
+        checks += [
+            Check("rows", original.rows, rows, _verdict(rows == original.rows), "rows of the release", (count,)),
+            _columns(found_columns, original),
+            _cells(run, by, original),
+            _carried(run, [alias for alias in aliases if not alias.startswith("q")]),
+        ]
+    return Evidence(rows, classes, smallest, squares, tuple(checks), aliases)
+
+
+def _verdict(holds: bool) -> Verdict:
+    return "pass" if holds else "fail"
+
+
+def _wildcard(run: Run, quasi: Sequence[str], classes: int, k: int) -> Check:
+    """Who could a person be who reads missing and `*` as anything? Each class with all that it does not contradict."""
+    meaning = "fewest records that fit one class when missing and * may stand for anything"
+    sql = (
+        f"WITH classes AS (SELECT {', '.join(quasi)}, COUNT(*) AS n FROM release GROUP BY {', '.join(quasi)}) "
+        "SELECT MIN(candidates) FROM (SELECT SUM(b.n) AS candidates FROM classes AS a JOIN classes AS b ON "
+        + " AND ".join(f"(a.{q} IS NULL OR b.{q} IS NULL OR a.{q} = '*' OR b.{q} = '*' OR a.{q} = b.{q})" for q in quasi)
+        + f" GROUP BY {', '.join(f'a.{q}' for q in quasi)}) AS fits"
+    )
+    if classes > MOST_CLASSES_PAIRED:
+        return Check("wildcard", k, None, "not run", f"{meaning}; {classes} classes are too many to pair", (sql,))
+    found = int(run(sql)[0][0] or 0)
+    return Check("wildcard", k, found, _verdict(found >= k), meaning, (sql,))
+
+
+def _columns(found: Sequence[str], original: Original) -> Check:
+    wrong = [name for name in found if name not in original.columns] + [name for name in original.columns if name not in found]
+    same = list(found) == list(original.columns)
+    return Check(
+        name="columns",
+        required=len(original.columns),
+        found=len(found) - len(wrong) if not same else len(found),
+        verdict=_verdict(same),
+        meaning="columns of the release: exactly the declared ones, in order",
+    )
+
+
+def _cells(run: Run, by: str, original: Original) -> Check:
+    """Every published cell must contain the cell it was made from; a mean must be its class's."""
+    wrong = 0
+    queries = []
+    for alias in original.numbers:
+        cells = _numbers(alias, alias, original)
+        sql = f"SELECT {alias}, MIN(x), MAX(x), COUNT(v), COUNT(x), COUNT(*) FROM {cells} GROUP BY {alias}"
+        queries.append(sql)
+        wrong += sum(group[-1] for group in run(sql) if not _holds_numbers(*group))
+    for alias in original.means:
+        sql = f"SELECT {alias}, AVG(x), COUNT(v), COUNT(*) FROM {_numbers(alias, by, original)} GROUP BY {by}"
+        queries.append(sql)
+        wrong += sum(group[-1] for group in run(sql) if not _is_mean(*group))
+    for alias, tree in original.labels.items():
+        cell = _present(alias, original.missing)
+        sql = f"SELECT {alias}, v, COUNT(*) FROM (SELECT {alias}, {cell} AS v FROM matched) AS cells GROUP BY {alias}, v"
+        queries.append(sql)
+        labels = Labels(tree)
+        wrong += sum(rows for text, value, rows in run(sql) if not labels.stands_for(text, value))
+    meaning = "quasi-identifier cells that do not contain the value they were made from"
+    return Check("cells", 0, wrong, _verdict(wrong == 0), meaning, tuple(queries))
+
+
+def _present(alias: str, missing: Sequence[str]) -> str:
+    """The source's cell as text, NULL where it is missing."""
+    tokens = ", ".join("'" + token.replace("'", "''") + "'" for token in ("", *missing))
+    text = f"CAST({alias}_original AS STRING)"
+    return f"CASE WHEN {text} IN ({tokens}) THEN NULL ELSE {text} END"
+
+
+def _numbers(alias: str, columns: str, original: Original) -> str:
+    """A sub-query: the columns, the source's cell as text (v) and as a number (x); both NULL where it is missing."""
+    cell = _present(alias, (*original.missing, "nan", "NaN"))
+    return (
+        f"(SELECT {columns}, v, TRY_CAST(v AS DOUBLE) AS x FROM (SELECT {columns}, {cell} AS v FROM matched) AS texts) AS numbers"
+    )
+
+
+def _holds_numbers(text: str | None, least: float | None, most: float | None, present: int, numbers: int, rows: int) -> bool:
+    if text is None:
+        return present == 0
+    span = interval(text)
+    if span is None or text == "*":
+        return span is not None
+    return numbers == rows and least is not None and most is not None and span.low <= least and most <= span.high
+
+
+def _is_mean(text: str | None, mean: float | None, present: int, rows: int) -> bool:
+    if text is None or text == "*":
+        return text is not None or present == 0
+    told = interval(text)
+    return told is not None and present == rows and mean is not None and math.isclose(told.low, mean, rel_tol=1e-8, abs_tol=1e-9)
+
+
+def _carried(run: Run, aliases: Sequence[str]) -> Check:
+    meaning = "cells of the other columns that differ from the source"
+    if not aliases:
+        return Check("carried", 0, 0, "pass", meaning)
+    differs = ", ".join(f"COUNT(CASE WHEN {alias} IS DISTINCT FROM {alias}_original THEN 1 END)" for alias in aliases)
+    sql = f"SELECT {differs} FROM matched"
+    wrong = sum(int(value) for value in run(sql)[0])
+    return Check("carried", 0, wrong, _verdict(wrong == 0), meaning, (sql,))

@@ -1,0 +1,313 @@
+"""The command line. It only turns flags into a job and a release into words; heavy parts load inside the commands."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kohort import __version__
+from kohort.errors import KohortError
+
+if TYPE_CHECKING:
+    from kohort.api import Release
+    from kohort.auditor import Evidence
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+
+
+# --- flags
+
+
+def _names(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> list[str] | None:
+    """One comma list, names quoted where they hold a comma; or the flag repeated, each taken as it stands."""
+    if not given:
+        return None
+    return [name.strip() for name in next(csv.reader(given, skipinitialspace=True))] if len(given) == 1 else list(given)
+
+
+def _pairs(convert: Callable[[str], Any] = str, *, last: bool = False) -> Callable[..., dict[str, Any] | None]:
+    """`column=value` flags as a dict."""
+
+    def parse(_context: click.Context, option: click.Parameter, given: Sequence[str]) -> dict[str, Any] | None:
+        pairs: dict[str, Any] = {}
+        for text in given:
+            name, equals, value = text.rpartition("=") if last else text.partition("=")
+            if not equals or not name:
+                message = f"--{option.name} takes name=value."
+                raise click.BadParameter(message)
+            try:
+                pairs[name] = convert(value)
+            except ValueError:
+                message = f"--{option.name} takes name=number."
+                raise click.BadParameter(message) from None
+        return pairs or None
+
+    return parse
+
+
+def _columns_flag(name: str, text: str) -> Callable[..., Any]:
+    return click.option(f"--{name}", multiple=True, callback=_names, metavar="A,B", help=text)
+
+
+def _promise_flags(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What both `anonymize` and `audit` ask: which columns, which promise."""
+    flags = [
+        click.option(
+            "--job", "job_file", type=click.Path(path_type=Path), metavar="FILE", help="A job in TOML or JSON; flags change it."
+        ),
+        _columns_flag("quasi", "Columns that others may know of a person: age, sex, zip, ..."),
+        _columns_flag("sensitive", "Columns that nobody should learn of a person; published as they are."),
+        _columns_flag("identifier", "Columns that name a person; never published."),
+        _columns_flag("other", "Columns to publish as they are."),
+        _columns_flag("drop", "Columns to leave out."),
+        click.option("--k", type=int, metavar="5", help="Every person hides among at least this many. [default: 5]"),
+        click.option("--threads", type=int, metavar="N", help="Threads to use. [default: all cores]"),
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout."),
+    ]
+    for flag in reversed(flags):
+        command = flag(command)
+    return command
+
+
+@click.group(context_settings=CONTEXT, epilog="Start with: kohort demo")
+@click.version_option(__version__, "-V", "--version", message="kohort %(version)s")
+def group() -> None:
+    r"""Publish tables about people so that everyone hides in a cohort of at least k, and prove it.
+
+    The written file itself is re-checked before anyone may have it; if the check fails, nothing is written.
+
+    \b
+    Exit codes: 0 done and proven; 1 the promise cannot be kept or the audit failed (nothing written);
+    2 the request is wrong; 3 the machine failed; 130 interrupted.
+    """
+
+
+# --- commands
+
+
+ANONYMIZE_EXAMPLES = """\b
+Examples:
+  kohort anonymize patients.csv -o release.csv --quasi age,sex,zip --sensitive disease --identifier name --k 5
+  kohort anonymize patients.parquet -o release.parquet --job job.toml --k 11
+  kohort anonymize patients.csv -o release.csv --job job.toml --option relaxed=true --json
+"""
+
+
+@group.command(epilog=ANONYMIZE_EXAMPLES)
+@click.argument("source", metavar="INPUT", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="OUTPUT",
+    help="File to write: .csv, .csv.gz, .parquet.",
+)
+@_promise_flags
+@click.option("--method", metavar="NAME", help="How groups are formed; `kohort methods` lists them. [default: mondrian]")
+@click.option(
+    "--option", multiple=True, callback=_pairs(), metavar="NAME=VALUE", help="An option of the method; repeat for more."
+)
+@click.option(
+    "--hierarchies", type=click.Path(path_type=Path), metavar="DIR", help="Folder of tree files named after their columns."
+)
+@click.option(
+    "--hierarchy",
+    multiple=True,
+    callback=_pairs(),
+    metavar="COL=FILE",
+    help="The tree of one column: lines of value;level1;...;*",
+)
+@click.option(
+    "--type", multiple=True, callback=_pairs(last=True), metavar="COL=TYPE", help="integer, decimal or text. [default: found]"
+)
+@click.option(
+    "--weight",
+    multiple=True,
+    callback=_pairs(float, last=True),
+    metavar="COL=2",
+    help="How much a column's loss counts in the search.",
+)
+@click.option(
+    "--statistic", multiple=True, callback=_pairs(last=True), metavar="COL=both", help="Publish a number's range, mean or both."
+)
+@click.option(
+    "--missing", multiple=True, metavar="'?'", help="Text that stands for a missing value, beside the empty one; repeat for more."
+)
+@click.option(
+    "--allow",
+    multiple=True,
+    callback=_names,
+    metavar="COL",
+    help="Pass on an 'other' column although it looks like text or a key.",
+)
+@click.option("--seed", type=int, metavar="7", help="Seed of the method. [default: drawn, and kept in the saved job]")
+@click.option("--keep-order", is_flag=True, default=None, help="Keep the order of the rows instead of shuffling them.")
+@click.option("--row-order", metavar="canonical|given", help="Order in which methods see the rows. [default: canonical]")
+@click.option("--engine", metavar="memory", help="Where the rows live. [default: memory]")
+@click.option(
+    "--save-job", type=click.Path(path_type=Path), metavar="FILE", help="Save what was asked, with the seed, as TOML or JSON."
+)
+@click.option("--force", is_flag=True, help="Replace OUTPUT if it exists.")
+def anonymize(
+    source: Path, output: Path, job_file: Path | None, as_json: bool, save_job: Path | None, force: bool, **settings: Any
+) -> None:
+    """Anonymize INPUT into OUTPUT; OUTPUT appears only if its audit passes."""
+    from kohort import api
+    from kohort.job import Job
+
+    job = Job.build(job_file, **{name: value for name, value in settings.items() if value not in (None, ())})
+    with _watched(job.threads) as progress:
+        release = api.anonymize(source, job, output=output, force=force, progress=progress)
+    if save_job:
+        release.job.save(save_job)
+    if as_json:
+        click.echo(json.dumps(release.summary()))
+    else:
+        _tell_release(release)
+
+
+AUDIT_EXAMPLES = """\b
+Examples:
+  kohort audit release.csv --quasi age,sex,zip --k 5
+  kohort audit release.parquet --job job.toml --json
+"""
+
+
+@group.command(epilog=AUDIT_EXAMPLES)
+@click.argument("release", metavar="FILE", type=click.Path(path_type=Path))
+@_promise_flags
+def audit(release: Path, job_file: Path | None, as_json: bool, **settings: Any) -> None:
+    """Is FILE k-anonymous? Re-reads it as it is, whoever made it; exit code 1 if it is not."""
+    from kohort import api
+    from kohort.job import Job
+
+    job = Job.build(job_file, **{name: value for name, value in settings.items() if value is not None})
+    with _watched(job.threads) as progress:
+        evidence = api.audit(release, job, progress=progress)
+    if as_json:
+        figures = {"rows": evidence.rows, "classes": evidence.classes, "k": evidence.k, "dm": evidence.dm}
+        click.echo(json.dumps({**figures, "audit": evidence.to_dict(), "file": str(release)}))
+    else:
+        click.echo(f"{release}: {evidence.rows:,} rows in {evidence.classes:,} classes")
+        _tell_checks(evidence)
+    if not evidence.passed:
+        sys.exit(1)
+
+
+@group.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
+def methods(as_json: bool) -> None:
+    """List every method: paper, cost, options, what it can promise."""
+    from kohort.algorithms import METHODS
+
+    told: list[dict[str, Any]] = [
+        {
+            "name": method.name,
+            "summary": method.summary,
+            "paper": method.paper,
+            "cost": method.cost,
+            "good_for": method.good_for,
+            "promises": list(method.promises),
+            "options": {
+                name: {"default": option.default, "description": option.description}
+                for name, option in method.options.model_fields.items()
+            },
+        }
+        for method in METHODS.values()
+    ]
+    if as_json:
+        click.echo(json.dumps({"methods": told}))
+        return
+    for method in told:
+        click.echo(click.style(method["name"], bold=True) + f": {method['summary']}")
+        for what in ("paper", "cost", "good_for"):
+            click.echo(f"  {what.replace('_', ' '):<9} {method[what]}")
+        click.echo(f"  promises  {', '.join(method['promises'])}")
+        for name, option in method["options"].items():
+            click.echo(f"  --option {name}={json.dumps(option['default'])}  {option['description']}")
+
+
+@group.command()
+@click.option(
+    "--folder", type=click.Path(path_type=Path), default=Path("kohort-demo"), show_default=True, help="Where the files go."
+)
+@click.option("--rows", type=click.IntRange(min=100), default=10_000, show_default=True, help="Patients to make up.")
+@click.option("--k", type=click.IntRange(min=2), default=5, show_default=True, help="Size of the smallest cohort.")
+def demo(folder: Path, rows: int, k: int) -> None:
+    """Make up a hospital, anonymize it, audit the written file and tell the story."""
+    from kohort import story
+
+    with _watched(None) as progress:
+        story.tell(folder, rows, k, progress)
+
+
+# --- words
+
+
+def _tell_release(release: Release) -> None:
+    told = release.summary()
+    click.echo(f"{told['output']}: {told['rows']:,} rows in {told['classes']:,} classes, the smallest of {told['k']}")
+    click.echo(f"loss per cell {told['loss']['leaf']:.4f} by leaves, {told['loss']['height']:.4f} by height:")
+    for name, share in release.loss.per_column.items():
+        click.echo(f"  {name:<20} {share:.4f}  {release.axes[name]}")
+    _tell_checks(release.evidence)
+    spent = ", ".join(f"{step} {seconds:.2f}" for step, seconds in told["seconds"].items())
+    click.echo(f"method {told['method']}, seed {told['seed']}; seconds: {spent}")
+
+
+def _tell_checks(evidence: Evidence) -> None:
+    click.echo("audit " + ("passed" if evidence.passed else "FAILED"))
+    for check in evidence.checks:
+        found = "-" if check.found is None else check.found
+        click.echo(f"  {check.verdict:<7} {check.name:<11} required {check.required}, found {found}: {check.meaning}")
+
+
+def _watched(threads: int | None) -> Any:
+    from kohort.watching import watched
+
+    return watched(threads)
+
+
+def _stop(_signal: int, _frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def main() -> None:
+    """Entry point: every error becomes one message and an exit code; a traceback could show people's records."""
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        group(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("Interrupted; nothing was published.", err=True)
+        code = 130
+    except KohortError as error:
+        click.echo(f"Error: {error}", err=True)
+        code = error.exit_code
+    except MemoryError:
+        click.echo("Error: out of memory; nothing was published.", err=True)
+        code = 3
+    except Exception as error:
+        if os.environ.get("KOHORT_DEBUG"):
+            raise
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        told = f"{type(error).__name__} in {Path(place.filename).name}, line {place.lineno}"
+        click.echo(
+            f"Error: kohort failed ({told}); nothing was published. Please report this; KOHORT_DEBUG=1 shows more.", err=True
+        )
+        code = 3
+    else:
+        code = 0
+    sys.exit(code)

@@ -1,0 +1,150 @@
+"""Rows in memory: an Arrow table, its codes, its labels. The release is streamed to its file in batches."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kohort import auditor, encoding, publishing, schema, tables
+from kohort.algorithms import Partition
+from kohort.auditor import Evidence, Layout, Original
+from kohort.axes import NumericAxis, Points
+from kohort.checks import Checks
+from kohort.engines.base import Result
+from kohort.engines.views import columns_of, release_view
+from kohort.errors import AuditError
+from kohort.job import Job
+from kohort.kernels import on_compile
+from kohort.progress import Progress
+from kohort.publishing import Publication
+from kohort.schema import Schema
+from kohort.tables import Format
+from kohort.utility import loss
+
+
+class MemoryEngine:
+    """See `Engine`."""
+
+    name = "memory"
+
+    def __init__(self, job: Job, progress: Progress) -> None:
+        self._job = job
+        self._progress = progress
+        self._table: pa.Table
+        self._format: Format | None
+        self._schema: Schema
+        self._points: Points
+        self._partition: Partition
+        self._publication: Publication
+        self._order: NDArray[np.int64]
+
+    def read(self, source: Any) -> None:
+        with self._progress.step("read"):
+            self._table, self._format = tables.read(source)
+            self._schema = schema.resolve(self._job.columns, self._table, folder=self._job.hierarchies, missing=self._job.missing)
+            Checks(self._job.promise, self._table.num_rows).require_whole_table()
+
+    def encode(self) -> None:
+        with self._progress.step("encode"):
+            self._points = encoding.encode(self._table, self._schema)
+
+    def partition(self) -> None:
+        job, points = self._job, self._points
+        checks = Checks(job.promise, points.rows)
+        options, seed = job.method_options(), job.seed or 0
+        with self._progress.step("partition", total=points.rows), on_compile(self._say_compiling):
+            if job.row_order == "canonical" and job.algorithm.uses_row_order(options):
+                order = encoding.canonical_order(points, self._table, self._schema, seed)
+                made = job.algorithm.partition(points.take(order), checks, options, seed, self._progress)
+                labels = np.empty_like(made.labels)
+                labels[order] = made.labels
+                self._partition = Partition(labels, made.boxes)
+            else:
+                self._partition = job.algorithm.partition(points, checks, options, seed, self._progress)
+            checks.require(self._partition.labels)
+
+    def publish(self) -> Result:
+        points, partition = self._points, self._partition
+        with self._progress.step("publish"), on_compile(self._say_compiling):
+            boxes = publishing.boxes_of(points, partition)
+            self._publication = Publication(self._table, self._schema, points, partition, boxes)
+            self._order = self._row_order(partition.labels)
+            measured = loss.measure(points, partition, boxes, self._publication.classes(), self._job.promise.k)
+        return Result(
+            labels=partition.labels,
+            loss=measured,
+            clusters=len(boxes.sizes),
+            suppressed=int(np.count_nonzero(partition.labels < 0)),
+            axes={axis.name: axis.describe() for axis in points.axes},
+        )
+
+    def preview(self, rows: NDArray[np.int64]) -> tuple[pa.Table, pa.Table]:
+        publication = self._publication
+        after = pa.Table.from_batches(publication.batches(rows), publication.schema)
+        return self._table.take(pa.array(rows)), after
+
+    def release_table(self) -> tuple[pa.Table, Evidence]:
+        with self._progress.step("publish"):
+            publication = self._publication
+            table = pa.Table.from_batches(publication.batches(self._order), publication.schema)
+        evidence = self._audit(table, None)
+        _require(evidence)
+        return table, evidence
+
+    def release_file(self, target: Path, force: bool) -> Evidence:
+        form = tables.format_of(target, self._format.delimiter if self._format else ",")
+        with tables.staged(target, force) as staging:
+            with self._progress.step("publish"):
+                publication = self._publication
+                tables.batches_to_file(publication.batches(self._order), publication.schema, staging, form)
+            evidence = self._audit(staging, form)
+            _require(evidence)
+        return evidence
+
+    def _row_order(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The private row map: which row of the source stands at each place of the release. Never written anywhere."""
+        kept = np.flatnonzero(labels >= 0)
+        if self._job.keep_order:
+            return kept
+        keys = np.frombuffer(os.urandom(8 * len(kept)), np.uint64)  # the system's source, not the seed
+        return kept[np.argsort(keys, kind="stable")]
+
+    def _audit(self, release: pa.Table | Path, form: Format | None) -> Evidence:
+        published = {name: (source, statistic) for name, source, statistic in self._schema.published()}
+        layout = Layout(
+            quasi=[name for name, (_source, statistic) in published.items() if statistic != "value"],
+            sensitive=self._schema.named("sensitive"),
+            other=self._schema.named("other"),
+        )
+        sources = {alias: published[name][0] for alias, name in layout.aliases.items()}
+        statistics = {alias: published[name][1] for alias, name in layout.aliases.items()}
+        numeric = {axis.name for axis in self._points.axes if isinstance(axis, NumericAxis)}
+        ranges = {alias: source for alias, source in sources.items() if statistics[alias] == "range"}
+        original = Original(
+            rows=len(self._order),
+            columns=self._publication.columns,
+            numbers=[alias for alias, source in ranges.items() if source in numeric],
+            means=[alias for alias, statistic in statistics.items() if statistic == "mean"],
+            labels={alias: self._schema.trees.get(source) for alias, source in ranges.items() if source not in numeric},
+            missing=self._job.missing,
+        )
+        with self._progress.step("audit"):
+            rows = pa.array(self._order)
+            originals = {alias: self._table.column(source).take(rows) for alias, source in sources.items()}
+            with release_view(release, form, layout, self._progress.threads, originals) as run:
+                return auditor.audit(run, layout, self._job.promise, columns_of(release, form), original)
+
+    def _say_compiling(self) -> None:
+        self._progress.note("compiling kernels, once on this machine")
+
+
+def _require(evidence: Evidence) -> None:
+    failures = evidence.failures()
+    if failures:
+        told = "; ".join(f"{check.name}: required {check.required}, found {check.found}" for check in failures)
+        raise AuditError(f"The audit refused the release, so nothing was published ({told}).")

@@ -1,0 +1,96 @@
+"""The release as SQL sees it: a DuckDB connection with the views `release` and, where the source is known, `matched`."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from kohort import tables
+from kohort.auditor import Layout, Run
+from kohort.errors import MachineError, RequestError
+from kohort.tables import Format
+
+
+def _name(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def columns_of(release: pa.Table | Path, form: Format | None) -> list[str]:
+    """The columns that a release really has, read from it."""
+    return list(release.column_names) if isinstance(release, pa.Table) else tables.column_names(release, form or Format("csv"))
+
+
+@contextmanager
+def release_view(
+    release: pa.Table | Path,
+    form: Format | None,
+    layout: Layout,
+    threads: int,
+    originals: Mapping[str, pa.ChunkedArray] | None = None,
+) -> Iterator[Run]:
+    """A function that runs SQL on the release. `originals` are source columns, row by row as the release has them, by alias."""
+    with tempfile.TemporaryDirectory(prefix="kohort-") as scratch:
+        settings: dict[str, Any] = {"threads": threads, "temp_directory": scratch, "autoinstall_known_extensions": False}
+        connection = duckdb.connect(config=settings)
+        try:
+            names = columns_of(release, form)
+            if isinstance(release, pa.Table):
+                connection.register("file", release)
+            else:
+                _register_file(connection, _plain_path(release, Path(scratch)), form or Format("csv"), names)
+            shown = ", ".join(
+                f"{_as_text(alias, _name(name))} AS {alias}" for alias, name in layout.aliases.items() if name in names
+            )
+            connection.execute(f"CREATE VIEW release AS SELECT {shown} FROM file")
+            if originals is not None:
+                _register_originals(connection, originals)
+            yield lambda sql: connection.execute(sql).fetchall()
+        except duckdb.OutOfMemoryException:
+            raise MachineError("The audit ran out of memory.") from None
+        except duckdb.Error as error:  # DuckDB's messages quote cells
+            raise RequestError(f"The release could not be audited: {type(error).__name__} while reading it.") from None
+        finally:
+            connection.close()
+
+
+def _as_text(alias: str, column: str) -> str:
+    """Quasi-identifiers are compared as the text they were published as, whatever type a file gives them."""
+    return f"CAST({column} AS VARCHAR)" if alias.startswith("q") else column
+
+
+def _plain_path(path: Path, scratch: Path) -> str:
+    """DuckDB reads *, ? and [ in a path as a pattern; such a file gets a plain name for the time of the audit."""
+    if not any(mark in str(path) for mark in "*?["):
+        return str(path)
+    link = scratch / "release"
+    link.symlink_to(path.resolve())
+    return str(link)
+
+
+def _register_file(connection: Any, path: str, form: Format, names: Sequence[str]) -> None:
+    if form.kind == "parquet":
+        connection.execute(f"CREATE VIEW file AS SELECT * FROM read_parquet({_text(path)})")
+        return
+    columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in names)
+    compression = "gzip" if form.gzipped else "none"
+    # Text is parsed once into a temporary table: every check reads it again.
+    connection.execute(
+        f"CREATE TEMP TABLE file AS SELECT * FROM read_csv({_text(path)}, auto_detect=false, header=true, "
+        f"columns={{{columns}}}, delim={_text(form.delimiter)}, quote='\"', escape='\"', nullstr='', "
+        f"allow_quoted_nulls=false, compression='{compression}', max_line_size={1 << 26})"
+    )
+
+
+def _register_originals(connection: Any, originals: Mapping[str, pa.ChunkedArray]) -> None:
+    connection.register("source", pa.table({f"{alias}_original": column for alias, column in originals.items()}))
+    connection.execute("CREATE VIEW matched AS SELECT release.*, source.* FROM release POSITIONAL JOIN source")

@@ -1,0 +1,57 @@
+"""The published text read back: an interval, a node, anything. Written for the auditor, from the format alone.
+
+`37` and `[37 - 42]` are numbers, `*` is anything, any other text is a label of the column's tree.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+from kohort.hierarchies import ROOT, Tree
+
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_INTERVAL = re.compile(rf"\[({_NUMBER}) - ({_NUMBER})\]")
+_SINGLE = re.compile(_NUMBER)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The numbers that a published text stands for, ends included."""
+
+    low: float
+    high: float
+
+
+EVERYTHING = Interval(-math.inf, math.inf)
+
+
+def interval(text: str) -> Interval | None:
+    """The interval that a text stands for; None if it is not one.
+
+    >>> interval("[37 - 42]"), interval("-1.5"), interval("young")
+    (Interval(low=37.0, high=42.0), Interval(low=-1.5, high=-1.5), None)
+    """
+    if text == ROOT:
+        return EVERYTHING
+    match = _INTERVAL.fullmatch(text)
+    if match:
+        low, high = float(match[1]), float(match[2])
+        return Interval(low, high) if low <= high else None
+    return Interval(float(text), float(text)) if _SINGLE.fullmatch(text) else None
+
+
+class Labels:
+    """Which texts may stand for which leaves of a tree; without a tree, a value for itself or `*` for any."""
+
+    def __init__(self, tree: Tree | None) -> None:
+        self._above = tree.labels_above() if tree else None
+
+    def stands_for(self, text: str | None, leaf: str | None) -> bool:
+        """Whether the published text stands for this value, among others; None is missing."""
+        if text == ROOT:
+            return True
+        if text is None or leaf is None:
+            return text is None and leaf is None
+        return text == leaf if self._above is None else text in self._above.get(leaf, ())

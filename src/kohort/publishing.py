@@ -1,0 +1,149 @@
+"""Labels to published columns: a cluster's box becomes one text per quasi-identifier, every member gets it.
+
+Whatever is published of a quasi-identifier is a function of the cluster alone; that is what makes the release k-anonymous.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from kohort.algorithms import Partition
+from kohort.axes import Axis, Ends, NumericAxis, Points
+from kohort.hierarchies import ROOT
+from kohort.schema import Schema
+
+ROWS_AT_ONCE = 1 << 20
+MEAN_DIGITS = 10  # digits that do not depend on the order in which a sum was made
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """The published box of every cluster, in codes; true ends where codes are bins."""
+
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    ends: Mapping[int, Ends]
+
+    def labels(self, number: int, axis: Axis) -> pa.Array:
+        return axis.label(self.low[:, number], self.high[:, number], self.ends.get(number))
+
+
+def boxes_of(points: Points, partition: Partition) -> Boxes:
+    """The box around each cluster's members, or the wider one that the method gave."""
+    from kohort.kernels.boxes import bound_members
+
+    labels = partition.labels
+    sizes = np.bincount(labels[labels >= 0])
+    if partition.boxes is not None:
+        return Boxes(*partition.boxes, sizes, {})
+    shape = (len(sizes), len(points.axes))
+    low = np.full(shape, np.iinfo(points.codes.dtype).max, points.codes.dtype)
+    high = np.zeros(shape, points.codes.dtype)
+    bound_members(points.codes, labels, low, high)
+    ends = {number: _true_ends(values, points.codes[:, number], labels, len(sizes)) for number, values in points.exact.items()}
+    return Boxes(low.astype(np.int64), high.astype(np.int64), sizes, ends)
+
+
+def _true_ends(values: NDArray[np.generic], codes: NDArray[np.generic], labels: NDArray[np.int64], clusters: int) -> Ends:
+    inside = (labels >= 0) & (codes != 0)
+    order = np.lexsort([values[inside], labels[inside]])
+    grouped, ordered = labels[inside][order], values[inside][order]
+    first, after = np.searchsorted(grouped, np.arange(clusters)), np.searchsorted(grouped, np.arange(clusters), "right")
+    padded = np.append(ordered, ordered[:1])  # a cluster of missing values only has no ends; any will do
+    return padded[np.minimum(first, len(ordered))], padded[np.maximum(after - 1, 0)]
+
+
+class Publication:
+    """A release that can be made in any order of rows, batch by batch; nothing of the source is in its schema."""
+
+    def __init__(self, table: pa.Table, schema: Schema, points: Points, partition: Partition, boxes: Boxes) -> None:
+        self._table = table
+        self._labels = partition.labels
+        self._by_cluster: dict[str, pa.DictionaryArray] = {}
+        self._sources: dict[str, str] = {}
+        number_of = {axis.name: number for number, axis in enumerate(points.axes)}
+        for name, source, statistic in schema.published():
+            if statistic == "value":
+                self._sources[name] = source
+                continue
+            number = number_of[source]
+            texts = boxes.labels(number, points.axes[number])
+            if statistic == "mean":
+                texts = _means(points, number, partition.labels, texts)
+            self._by_cluster[name] = texts.dictionary_encode()
+        self.columns = [name for name, _source, _statistic in schema.published()]
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        published = pa.dictionary(pa.int32(), pa.string())
+        kinds = (
+            published if name in self._by_cluster else self._table.schema.field(self._sources[name]).type for name in self.columns
+        )
+        return pa.schema(list(zip(self.columns, kinds, strict=True)))
+
+    def classes(self) -> NDArray[np.int64]:
+        """Per cluster: the number of its class, that is of its published combination. Clusters may share one."""
+        classes = np.zeros(len(next(iter(self._by_cluster.values()))), np.int64)
+        for texts in self._by_cluster.values():
+            places = _places(texts)
+            classes = np.unique(classes * (len(texts.dictionary) + 1) + places + 1, return_inverse=True)[1]
+        return classes
+
+    def batches(self, order: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
+        """The rows named by `order`, published."""
+        sources = {name: _one_chunk(self._table.column(source)) for name, source in self._sources.items()}
+        for start in range(0, len(order), ROWS_AT_ONCE):
+            rows = order[start : start + ROWS_AT_ONCE]
+            labels = self._labels[rows]
+            yield pa.record_batch(
+                [
+                    _gather(self._by_cluster[name], labels) if name in self._by_cluster else _carry(sources[name], rows)
+                    for name in self.columns
+                ],
+                schema=self.schema,
+            )
+
+
+def _places(texts: pa.DictionaryArray) -> NDArray[np.int32]:
+    return texts.indices.fill_null(-1).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+
+
+def _gather(texts: pa.DictionaryArray, labels: NDArray[np.int64]) -> pa.DictionaryArray:
+    """Each row's text, by its cluster."""
+    places = _places(texts)[labels]
+    indices = pa.array(places, mask=places < 0 if texts.null_count else None)
+    return pa.DictionaryArray.from_arrays(indices, texts.dictionary)
+
+
+def _one_chunk(column: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """One contiguous array where it fits, for quick look-ups; values of a dictionary that no row holds are left behind."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type).dictionary_encode().cast(column.type)
+    combined = column.combine_chunks()
+    return combined.chunk(0) if isinstance(combined, pa.ChunkedArray) and combined.num_chunks == 1 else combined
+
+
+def _carry(column: pa.Array | pa.ChunkedArray, rows: NDArray[np.int64]) -> pa.Array:
+    taken = column.take(pa.array(rows))
+    return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
+
+
+def _means(points: Points, number: int, labels: NDArray[np.int64], ranges: pa.Array) -> pa.Array:
+    """The mean of each cluster's numbers as text; where the range tells nothing, neither does the mean."""
+    axis = points.axes[number]
+    assert isinstance(axis, NumericAxis)  # encoding refuses means of anything else
+    codes = points.codes[:, number]
+    inside = (labels >= 0) & (codes != 0)
+    values = points.exact[number] if number in points.exact else np.append(axis.first, 0)[codes.astype(np.int64) - 1]
+    counts = np.bincount(labels[inside], minlength=len(ranges))
+    sums = np.bincount(labels[inside], values[inside].astype(np.float64), minlength=len(ranges))
+    means = pa.array([f"{mean:.{MEAN_DIGITS}g}" for mean in (sums / np.maximum(counts, 1)).tolist()], pa.string())
+    return pc.if_else(pc.is_null(ranges), ranges, pc.if_else(pc.equal(ranges, ROOT), ranges, means))

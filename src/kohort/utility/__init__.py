@@ -1,0 +1,1 @@
+"""What a release costs and what it is still good for."""

@@ -1,0 +1,122 @@
+"""How much a release tells less than its source: the measures of the five papers, from boxes and sizes.
+
+Per cell: the share of the axis that is published, by range and tree height (papers 000, 002) or by range and leaves (001).
+Classes are what the reader of the file sees; clusters are what the method made; papers print the latter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.algorithms import Partition
+from kohort.axes import Measure, NumericAxis, Points, TreeAxis
+from kohort.publishing import Boxes
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Every measure of one release. A suppressed record costs 1 per cell; weights are ignored."""
+
+    leaf: float
+    """Mean per cell; a category costs its leaves' share of the tree."""
+    height: float
+    """Mean per cell; a category costs its node's share of the tree's height."""
+    total_il: float
+    """Sum of the height loss over all cells (Byun's Total-IL)."""
+    prec: float
+    """Sweeney's precision: 1 minus the mean height loss."""
+    dm: int
+    """Discernibility: the sum of squared class sizes."""
+    cavg: float
+    """Mean class size, in units of k."""
+    dm_clusters: int
+    cavg_clusters: float
+    square_error: float
+    """Sum of squared distances to the clusters' centroids."""
+    per_column: dict[str, float]
+    """Leaf loss of each quasi-identifier."""
+
+    def to_dict(self) -> dict[str, float]:
+        """The measures by name, without the columns."""
+        return {name: value for name, value in asdict(self).items() if name != "per_column"}
+
+
+def measure(points: Points, partition: Partition, boxes: Boxes, classes: NDArray[np.int64], k: int) -> Loss:
+    """Measure a partition: its boxes, its clusters' sizes, and the class that each cluster belongs to."""
+    rows = points.rows
+    suppressed = int(np.count_nonzero(partition.labels < 0))
+    leaf, height = (_cells(points, boxes, kind) + suppressed for kind in ("leaf", "height"))
+    cells = max(rows * len(points.axes), 1)
+    class_sizes = np.bincount(classes, boxes.sizes).astype(np.int64)
+    return Loss(
+        leaf=float(leaf.sum()) / cells,
+        height=float(height.sum()) / cells,
+        total_il=float(height.sum()),
+        prec=1 - float(height.sum()) / cells,
+        dm=discernibility(class_sizes, k),
+        cavg=mean_size(class_sizes, k),
+        dm_clusters=discernibility(boxes.sizes, k),
+        cavg_clusters=mean_size(boxes.sizes, k),
+        square_error=square_error(points, partition.labels),
+        per_column={axis.name: float(share) / max(rows, 1) for axis, share in zip(points.axes, leaf, strict=True)},
+    )
+
+
+def _cells(points: Points, boxes: Boxes, kind: Measure) -> NDArray[np.float64]:
+    """Per axis: the sum of the published widths over all rows."""
+    return np.array(
+        [
+            float(axis.width(boxes.low[:, number], boxes.high[:, number], kind, boxes.ends.get(number)) @ boxes.sizes)
+            for number, axis in enumerate(points.axes)
+        ]
+    )
+
+
+def discernibility(sizes: NDArray[np.int64], k: int) -> int:
+    """C_DM: |E|^2 for each class, n|E| for one below k, which counts as suppressed.
+
+    >>> discernibility(np.array([2, 2, 2]), k=2)
+    12
+    """
+    rows = int(sizes.sum())
+    return sum(size * size if size >= k else rows * size for size in sizes.tolist())
+
+
+def mean_size(sizes: NDArray[np.int64], k: int) -> float:
+    """C_AVG: the mean class size in units of k.
+
+    >>> mean_size(np.array([2, 2, 2]), k=2)
+    1.0
+    """
+    return float(sizes.sum()) / max(len(sizes), 1) / k
+
+
+def square_error(points: Points, labels: NDArray[np.int64]) -> float:
+    """Sum over clusters, members and axes of the squared distance to the centroid (paper 004)."""
+    from kohort.kernels import square_error as kernels
+    from kohort.kernels.boxes import group_rows
+
+    sizes = np.bincount(labels[labels >= 0])
+    first = np.concatenate([[0], np.cumsum(sizes)])
+    order = np.empty(int(first[-1]), np.int64)
+    group_rows(labels, first.copy(), order)
+    total = 0.0
+    for number, axis in enumerate(points.axes):
+        codes = points.codes[:, number].astype(np.int64)
+        if isinstance(axis, NumericAxis):
+            total += kernels.numeric(_positions(points, number, axis, codes), order, first)
+        elif isinstance(axis, TreeAxis):
+            below = np.zeros(len(axis.tree.labels), np.int64)
+            total += kernels.tree(codes, axis.tree.ancestors, order, first, below)
+    return total
+
+
+def _positions(points: Points, number: int, axis: NumericAxis, codes: NDArray[np.int64]) -> NDArray[np.float64]:
+    if not len(axis.first):
+        return np.full(len(codes), np.nan)
+    values = points.exact[number] if number in points.exact else axis.first[np.maximum(codes, 1) - 1]
+    positions = (values.astype(np.float64) - float(axis.first[0])) / (axis.range or 1.0)
+    return np.where(codes == 0, np.nan, positions)

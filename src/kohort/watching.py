@@ -1,0 +1,58 @@
+"""A run's progress on stderr: silent for the first second, then one line on a terminal, few lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from kohort.progress import Progress
+
+QUIET_SECONDS = 1.0
+TERMINAL_SECONDS, LOG_SECONDS = 0.2, 10.0
+
+
+@contextmanager
+def watched(threads: int | None) -> Iterator[Progress]:
+    """A progress whose steps are shown while the block runs."""
+    progress = Progress(threads, note=lambda text: _write(f"kohort: {text} ...\n") if once(text) else None)
+    said: set[str] = set()
+
+    def once(text: str) -> bool:
+        new = text not in said
+        said.add(text)
+        return new
+
+    done = threading.Event()
+    reporter = threading.Thread(target=_report, args=(progress, done), name="kohort-progress", daemon=True)
+    reporter.start()
+    try:
+        yield progress
+    finally:
+        done.set()
+        reporter.join()
+
+
+def _report(progress: Progress, done: threading.Event) -> None:
+    terminal = sys.stderr.isatty()
+    started = time.monotonic()
+    shown_at, shown_step, width = 0.0, "", 0
+    while not done.wait(0.1):
+        now, step = time.monotonic(), progress.step_name
+        if not step or now - started < QUIET_SECONDS:
+            continue
+        if step == shown_step and now - shown_at < (TERMINAL_SECONDS if terminal else LOG_SECONDS):
+            continue
+        share = f" {100 * progress.done // progress.total} %" if progress.total else ""
+        text = f"kohort: {step}{share}, {now - started:.0f} s"
+        _write(f"\r{text:<{width}}" if terminal else f"{text}\n")
+        shown_at, shown_step, width = now, step, len(text)
+    if terminal and width:
+        _write(f"\r{'':<{width}}\r")
+
+
+def _write(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()

@@ -1,0 +1,33 @@
+"""Shared by all tests: the strict mode of CI, and where the public data lie."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+STRICT = os.environ.get("KOHORT_STRICT") == "1"
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+if "KOHORT_DATA" not in os.environ and (SHARED / "data").is_dir():
+    os.environ["KOHORT_DATA"] = str(SHARED / "data")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    """Under KOHORT_STRICT=1 a skipped test is a failed one: CI has everything that a test may need."""
+    report = yield
+    if STRICT and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} was skipped under KOHORT_STRICT=1: {report.longrepr}"
+    return report
+
+
+@pytest.fixture(scope="session")
+def public_data() -> Path:
+    """The folder of public tables; tests that need it are skipped, visibly, where it is not at hand."""
+    folder = os.environ.get("KOHORT_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("set KOHORT_DATA to the folder of public tables")
+    return Path(folder)

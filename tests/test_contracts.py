@@ -1,0 +1,26 @@
+"""The public contract suites, run over everything that is registered."""
+
+from __future__ import annotations
+
+import pytest
+
+from kohort.algorithms import METHODS
+from kohort.engines import ENGINES
+from kohort.privacy import DEFINITIONS
+from kohort.testing import ALGORITHM_CONTRACTS, ENGINE_CONTRACTS
+
+
+@pytest.mark.parametrize("contract", ALGORITHM_CONTRACTS, ids=lambda contract: contract.__name__)
+@pytest.mark.parametrize("method", METHODS.values(), ids=list(METHODS))
+def test_method(method, contract):
+    contract(method)
+
+
+@pytest.mark.parametrize("contract", ENGINE_CONTRACTS, ids=lambda contract: contract.__name__)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_engine(engine, contract):
+    contract(engine)
+
+
+def test_every_promise_is_kept_by_some_method():
+    assert set(DEFINITIONS) == {promise for method in METHODS.values() for promise in method.promises}
