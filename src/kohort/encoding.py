@@ -204,7 +204,7 @@ def _sensitive_hash(table: pa.Table, schema: Schema, seed: int) -> NDArray[np.ui
     state = np.full(table.num_rows, seed, np.uint64)
     for name in schema.named("sensitive"):
         values, places = _distinct(table.column(name), name, ())
-        state = splitmix64(state ^ _by_bytes(values, name)[1][places].astype(np.uint64))
+        state = splitmix64(np.bitwise_xor(state, _by_bytes(values, name)[1][places].astype(np.uint64)))
     return state
 
 
