@@ -13,7 +13,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kohort import datasets, testing
     from kohort.api import Release, anonymize, audit
     from kohort.auditor import Check, Evidence
     from kohort.errors import AuditError, CancelledError, KohortError, MachineError, PromiseError, RequestError

@@ -13,12 +13,13 @@ from kohort.axes import Axis, Numbers, NumericAxis, Points, TreeAxis, code_dtype
 from kohort.errors import RequestError
 from kohort.hierarchies import flat
 from kohort.schema import Schema
+from kohort.tables import as_text
 
 MOST_NUMBERS = 65_535
 """Distinct numbers that get a code each (with 0 for missing they fill 16 bits); beyond, codes are equal-width bins."""
 
 INTEGER = r"^[+-]?(0|[1-9][0-9]{0,17})$"
-DECIMAL = r"^[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?$"
+DECIMAL = r"^[+-]?(0|[1-9][0-9]{0,14})(\.[0-9]+)?$"
 ANY_INTEGER = r"^[+-]?[0-9]{1,18}$"
 ANY_DECIMAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
 
@@ -118,7 +119,7 @@ def _by_bytes(values: pa.Array, name: str) -> tuple[pa.Array, NDArray[np.int64]]
 
 def _texts(values: pa.Array, name: str) -> pa.Array:
     try:
-        return values.cast(pa.string())
+        return as_text(values)
     except pa.ArrowException:
         raise RequestError(f"Column {name!r} of type {values.type} cannot be read as text.") from None
 
@@ -127,7 +128,10 @@ def _numbers(values: pa.Array, places: NDArray[np.int64], name: str, declared: s
     """The distinct values as numbers, or None where they are text and were not declared to be numbers."""
     kind = values.type
     if pa.types.is_integer(kind) and declared != "decimal":
-        numbers = values.cast(pa.int64(), safe=not pa.types.is_uint64(kind)).to_numpy(zero_copy_only=False)
+        try:
+            numbers = values.cast(pa.int64()).to_numpy(zero_copy_only=False)
+        except pa.ArrowInvalid:
+            raise RequestError(f"Column {name!r} holds integers of 2^63 or more. Declare it text.") from None
     elif pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_integer(kind):
         numbers = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
     elif pa.types.is_string(kind) or pa.types.is_large_string(kind):

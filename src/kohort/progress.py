@@ -18,12 +18,17 @@ Task = Callable[[], "Iterable[Task]"]
 """A piece of work; it returns the pieces that it opened up."""
 
 
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 class Progress:
     """One run's progress. Kernels write `slot[0]` (rows done) and read `slot[1]` (stop); no two share a slot."""
 
     def __init__(self, threads: int | None = None, note: Callable[[str], None] | None = None) -> None:
-        self.threads = threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else threads or 1
+        self.threads = threads or _cores()
         self.seconds: dict[str, float] = {}
+        self.cpu_seconds: dict[str, float] = {}
         self.step_name = ""
         self.total = 0
         self.cancelled = False
@@ -38,12 +43,13 @@ class Progress:
         with self._lock:
             self._slots.clear()
         self.step_name, self.total = name, total
-        started = time.perf_counter()
+        started, started_cpu = time.perf_counter(), time.process_time()
         try:
             yield
             self.check()
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started
+            self.cpu_seconds[name] = self.cpu_seconds.get(name, 0.0) + time.process_time() - started_cpu
             self.step_name, self.total = "", 0
 
     def slot(self) -> NDArray[np.int64]:

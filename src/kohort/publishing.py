@@ -91,11 +91,16 @@ class Publication:
 
     def classes(self) -> NDArray[np.int64]:
         """Per cluster: the number of its class, that is of its published combination. Clusters may share one."""
-        classes = np.zeros(len(next(iter(self._by_cluster.values()))), np.int64)
+        keys = np.zeros(len(next(iter(self._by_cluster.values()))), np.int64)
+        keys_used = 1
         for texts in self._by_cluster.values():
-            places = _places(texts)
-            classes = np.unique(classes * (len(texts.dictionary) + 1) + places + 1, return_inverse=True)[1]
-        return classes
+            choices = len(texts.dictionary) + 1
+            if keys_used * choices >= 2**63:  # squeeze the gaps out before the keys overflow
+                keys = np.unique(keys, return_inverse=True)[1]
+                keys_used = len(keys)
+            keys = keys * choices + (_places(texts) + 1)
+            keys_used *= choices
+        return np.unique(keys, return_inverse=True)[1]
 
     def batches(self, order: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
         """The rows named by `order`, published."""

@@ -170,6 +170,19 @@ def _what_is_wrong(path: Path, form: Format) -> str:
     return "it is damaged, or a quote is never closed."
 
 
+def as_text(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Values as text, the same whoever asks: SQL engines do not agree on the text of dates and decimals."""
+    plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    return plain.cast(pa.string())
+
+
+def as_stored(column: pa.ChunkedArray, form: Format) -> pa.ChunkedArray:
+    """A column as a plain reader finds it in a file: CSV holds text, and Parquet has no type for durations."""
+    if form.kind == "csv":
+        return as_text(column)
+    return column.cast(pa.int64()) if pa.types.is_duration(column.type) else column
+
+
 # --- writing
 
 

@@ -65,6 +65,9 @@ def audit(
 ) -> Evidence:
     """Ask the release whether it keeps the promise; with its original, also whether every row, column and cell is right."""
     aliases = layout.aliases
+    if not set(aliases.values()) <= set(found_columns):
+        expected = original.columns if original is not None else list(aliases.values())
+        return Evidence(0, 0, 0, 0, (_columns(found_columns, expected),), aliases)
     quasi = [alias for alias in aliases if alias.startswith("q")]
     by = ", ".join(quasi)
     count = f"SELECT MIN(n), COUNT(*), SUM(n), SUM(n * n) FROM (SELECT COUNT(*) AS n FROM release GROUP BY {by}) AS classes"
@@ -87,7 +90,7 @@ def audit(
     if original is not None:
         checks += [
             Check("rows", original.rows, rows, _verdict(rows == original.rows), "rows of the release", (count,)),
-            _columns(found_columns, original),
+            _columns(found_columns, original.columns),
             _cells(run, by, original),
             _carried(run, [alias for alias in aliases if not alias.startswith("q")]),
         ]
@@ -113,14 +116,13 @@ def _wildcard(run: Run, quasi: Sequence[str], classes: int, k: int) -> Check:
     return Check("wildcard", k, found, _verdict(found >= k), meaning, (sql,))
 
 
-def _columns(found: Sequence[str], original: Original) -> Check:
-    wrong = [name for name in found if name not in original.columns] + [name for name in original.columns if name not in found]
-    same = list(found) == list(original.columns)
+def _columns(found: Sequence[str], expected: Sequence[str]) -> Check:
+    right = sum(here == there for here, there in zip(found, expected, strict=False))
     return Check(
         name="columns",
-        required=len(original.columns),
-        found=len(found) - len(wrong) if not same else len(found),
-        verdict=_verdict(same),
+        required=len(expected),
+        found=right,
+        verdict=_verdict(list(found) == list(expected)),
         meaning="columns of the release: exactly the declared ones, in order",
     )
 

@@ -108,11 +108,13 @@ class MemoryEngine:
 
     def _row_order(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """The private row map: which row of the source stands at each place of the release. Never written anywhere."""
+        from kohort.kernels.shuffle import shuffle
+
         kept = np.flatnonzero(labels >= 0)
         if self._job.keep_order:
             return kept
-        keys = np.frombuffer(os.urandom(8 * len(kept)), np.uint64)  # the system's source, not the seed
-        return kept[np.argsort(keys, kind="stable")]
+        shuffle(kept, np.frombuffer(os.urandom(8 * len(kept)), np.uint64))  # the system's source, never the seed
+        return kept
 
     def _audit(self, release: pa.Table | Path, form: Format | None) -> Evidence:
         published = {name: (source, statistic) for name, source, statistic in self._schema.published()}
@@ -136,6 +138,11 @@ class MemoryEngine:
         with self._progress.step("audit"):
             rows = pa.array(self._order)
             originals = {alias: self._table.column(source).take(rows) for alias, source in sources.items()}
+            for alias, statistic in statistics.items():
+                if alias in original.labels:
+                    originals[alias] = tables.as_text(originals[alias])
+                elif statistic == "value" and form is not None:
+                    originals[alias] = tables.as_stored(originals[alias], form)
             with release_view(release, form, layout, self._progress.threads, originals) as run:
                 return auditor.audit(run, layout, self._job.promise, columns_of(release, form), original)
 

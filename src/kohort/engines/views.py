@@ -17,10 +17,6 @@ from kohort.errors import MachineError, RequestError
 from kohort.tables import Format
 
 
-def _name(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
-
-
 def _text(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
@@ -44,12 +40,14 @@ def release_view(
         connection = duckdb.connect(config=settings)
         try:
             names = columns_of(release, form)
+            places = [f"c{number}" for number in range(len(names))]  # DuckDB's names do not tell Age from age
             if isinstance(release, pa.Table):
-                connection.register("file", release)
+                connection.register("file", release.rename_columns(places))
             else:
-                _register_file(connection, _plain_path(release, Path(scratch)), form or Format("csv"), names)
+                _register_file(connection, _plain_path(release, Path(scratch)), form or Format("csv"), places)
+            column_at = dict(zip(names, places, strict=True))
             shown = ", ".join(
-                f"{_as_text(alias, _name(name))} AS {alias}" for alias, name in layout.aliases.items() if name in names
+                f"{_as_text(alias, column_at[name])} AS {alias}" for alias, name in layout.aliases.items() if name in names
             )
             connection.execute(f"CREATE VIEW release AS SELECT {shown} FROM file")
             if originals is not None:
@@ -77,17 +75,18 @@ def _plain_path(path: Path, scratch: Path) -> str:
     return str(link)
 
 
-def _register_file(connection: Any, path: str, form: Format, names: Sequence[str]) -> None:
+def _register_file(connection: Any, path: str, form: Format, places: Sequence[str]) -> None:
     if form.kind == "parquet":
-        connection.execute(f"CREATE VIEW file AS SELECT * FROM read_parquet({_text(path)})")
+        rows = f"read_parquet({_text(path)}, hive_partitioning=false)"
+        connection.execute(f"CREATE VIEW file({', '.join(places)}) AS SELECT * FROM {rows}")
         return
-    columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in names)
+    columns = ", ".join(f"{place}: 'VARCHAR'" for place in places)
     compression = "gzip" if form.gzipped else "none"
     # Text is parsed once into a temporary table: every check reads it again.
     connection.execute(
         f"CREATE TEMP TABLE file AS SELECT * FROM read_csv({_text(path)}, auto_detect=false, header=true, "
         f"columns={{{columns}}}, delim={_text(form.delimiter)}, quote='\"', escape='\"', nullstr='', "
-        f"allow_quoted_nulls=false, compression='{compression}', max_line_size={1 << 26})"
+        f"allow_quoted_nulls=false, compression='{compression}', hive_partitioning=false, max_line_size={tables.BLOCK})"
     )
 
 

@@ -10,37 +10,33 @@ from kohort.kernels import kernel
 
 @kernel
 def numeric(
-    positions: NDArray[np.float64],  # IN (rows): where each row lies on the axis, in [0, 1]; nan = missing
-    order: NDArray[np.int64],  # IN rows, cluster by cluster
-    first: NDArray[np.int64],  # IN (clusters + 1)
+    codes: NDArray[np.unsignedinteger],  # IN (rows), cluster by cluster; 0 = missing
+    of_code: NDArray[np.float64],  # IN: where each code from 1 lies on the axis, in [0, 1]
+    of_row: NDArray[np.float64],  # IN (rows), or empty: where each row lies, if codes are bins
+    first: NDArray[np.int64],  # IN (clusters + 1): where each cluster begins
 ) -> float:
     """Centroid = the mean of the present; missing, if most are. A missing and a present value are 1 apart."""
     total = 0.0
+    binned = of_row.size > 0
     for cluster in range(first.size - 1):
-        present, mean = 0, 0.0
-        for place in range(first[cluster], first[cluster + 1]):
-            position = positions[order[place]]
-            if not np.isnan(position):
+        present, mean, spread = 0, 0.0, 0.0
+        for row in range(first[cluster], first[cluster + 1]):
+            if codes[row] != 0:
+                position = of_row[row] if binned else of_code[codes[row] - 1]
                 present += 1
-                mean += (position - mean) / present
+                step = position - mean
+                mean += step / present
+                spread += step * (position - mean)  # Welford: mean and spread in one sweep, without cancellation
         missing = first[cluster + 1] - first[cluster] - present
-        if missing > present:
-            total += present
-            continue
-        total += missing
-        for place in range(first[cluster], first[cluster + 1]):
-            position = positions[order[place]]
-            if not np.isnan(position):
-                total += (position - mean) ** 2
+        total += present if missing > present else missing + spread
     return total
 
 
 @kernel
 def tree(
-    codes: NDArray[np.int64],  # IN (rows): code on the axis, 0 = missing
+    codes: NDArray[np.unsignedinteger],  # IN (rows), cluster by cluster; 0 = missing
     ancestors: NDArray[np.int32],  # IN (height + 1, leaves)
-    order: NDArray[np.int64],  # IN rows, cluster by cluster
-    first: NDArray[np.int64],  # IN (clusters + 1)
+    first: NDArray[np.int64],  # IN (clusters + 1): where each cluster begins
     below: NDArray[np.int64],  # scratch, zeros (nodes): members below each node of the cluster at hand
 ) -> float:
     """Centroid = the value with the least total distance to the members; ties: most frequent, then lowest code.
@@ -52,8 +48,8 @@ def tree(
     total = 0.0
     for cluster in range(first.size - 1):
         size, missing = first[cluster + 1] - first[cluster], 0
-        for place in range(first[cluster], first[cluster + 1]):
-            code = codes[order[place]]
+        for row in range(first[cluster], first[cluster + 1]):
+            code = np.int64(codes[row])
             if code == 0:
                 missing += 1
             else:
@@ -61,8 +57,8 @@ def tree(
                     below[ancestors[level, code - 1]] += 1
         present = size - missing
         best, best_distance, best_count = np.int64(0), present * height, missing
-        for place in range(first[cluster], first[cluster + 1]):
-            code = codes[order[place]]
+        for row in range(first[cluster], first[cluster + 1]):
+            code = np.int64(codes[row])
             if code == 0:
                 continue
             distance = missing * height
@@ -73,8 +69,8 @@ def tree(
                 distance == best_distance and (count > best_count or (count == best_count and code < best))
             ):
                 best, best_distance, best_count = code, distance, count
-        for place in range(first[cluster], first[cluster + 1]):
-            code = codes[order[place]]
+        for row in range(first[cluster], first[cluster + 1]):
+            code = np.int64(codes[row])
             if code != 0:
                 for level in range(height):
                     below[ancestors[level, code - 1]] = 0

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.algorithms import Partition
-from kohort.axes import Measure, NumericAxis, Points, TreeAxis
+from kohort.axes import Measure, Numbers, NumericAxis, Points, TreeAxis
 from kohort.publishing import Boxes
 
 
@@ -81,8 +81,8 @@ def discernibility(sizes: NDArray[np.int64], k: int) -> int:
     >>> discernibility(np.array([2, 2, 2]), k=2)
     12
     """
-    rows = int(sizes.sum())
-    return sum(size * size if size >= k else rows * size for size in sizes.tolist())
+    whole = sizes.astype(np.int64)
+    return int(np.sum(whole * np.where(whole >= k, whole, whole.sum())))
 
 
 def mean_size(sizes: NDArray[np.int64], k: int) -> float:
@@ -103,20 +103,21 @@ def square_error(points: Points, labels: NDArray[np.int64]) -> float:
     first = np.concatenate([[0], np.cumsum(sizes)])
     order = np.empty(int(first[-1]), np.int64)
     group_rows(labels, first.copy(), order)
+    grouped = points.codes[order]  # rows of one cluster side by side: each axis is then read in one sweep
     total = 0.0
     for number, axis in enumerate(points.axes):
-        codes = points.codes[:, number].astype(np.int64)
+        codes = grouped[:, number]
         if isinstance(axis, NumericAxis):
-            total += kernels.numeric(_positions(points, number, axis, codes), order, first)
+            values = points.exact[number][order] if number in points.exact else None
+            total += kernels.numeric(codes, _positions(axis, axis.first), _positions(axis, values), first)
         elif isinstance(axis, TreeAxis):
             below = np.zeros(len(axis.tree.labels), np.int64)
-            total += kernels.tree(codes, axis.tree.ancestors, order, first, below)
+            total += kernels.tree(codes, axis.tree.ancestors, first, below)
     return total
 
 
-def _positions(points: Points, number: int, axis: NumericAxis, codes: NDArray[np.int64]) -> NDArray[np.float64]:
-    if not len(axis.first):
-        return np.full(len(codes), np.nan)
-    values = points.exact[number] if number in points.exact else axis.first[np.maximum(codes, 1) - 1]
-    positions = (values.astype(np.float64) - float(axis.first[0])) / (axis.range or 1.0)
-    return np.where(codes == 0, np.nan, positions)
+def _positions(axis: NumericAxis, values: Numbers | None) -> NDArray[np.float64]:
+    """Where values lie between the smallest and the largest of the axis, in [0, 1]."""
+    if values is None or not len(axis.first):
+        return np.empty(0)
+    return np.asarray((values.astype(np.float64) - float(axis.first[0])) / (axis.range or 1.0))

@@ -1,0 +1,112 @@
+"""`make bench`: every speed bar in one run, as CPU seconds and ratios to the bar (above 1 = better than the bar).
+
+Nothing here is a test: a busy machine only shows a smaller ratio. ROWS=1000000 makes it quick.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+import kohort
+from kohort import datasets
+from kohort.engines.memory import MemoryEngine
+from kohort.job import Job
+from kohort.progress import Progress
+
+ROWS = int(os.environ.get("ROWS", "10_000_000"))
+KOHORT = [sys.executable, "-m", "kohort"]
+
+
+def main() -> None:
+    """Print one line per bar."""
+    print(f"kohort {kohort.__version__}, {len(os.sched_getaffinity(0))} cores\n")
+    print(f"{'what':<58} {'reached':>16} {'bar':>16} {'ratio':>7}")
+    with tempfile.TemporaryDirectory(prefix="kohort-bench-") as name:
+        folder = Path(name)
+        start_up(folder)
+        adult(folder)
+        any_size(folder)
+
+
+def line(what: str, reached: float, bar: float, unit: str, *, more_is_better: bool = False) -> None:
+    ratio = reached / bar if more_is_better else bar / reached
+    print(f"{what:<58} {reached:>10.3f} {unit:<5} {bar:>10.3f} {unit:<5} {ratio:>7.2f}", flush=True)
+
+
+def cpu(call: Callable[[], object]) -> float:
+    """CPU seconds of this process, all threads."""
+    before = time.process_time()
+    call()
+    return time.process_time() - before
+
+
+def child(*command: str, **environment: str) -> tuple[float, float]:
+    """CPU and wall seconds of a command."""
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run([*KOHORT, *command], check=True, capture_output=True, env={**os.environ, **environment})
+    wall, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall
+
+
+def start_up(folder: Path) -> None:
+    line("kohort --help, CPU (best of 5)", min(child("--help")[0] for _ in range(5)), 0.3, "s")
+    fresh = child("demo", "--folder", str(folder / "demo"), NUMBA_CACHE_DIR=str(folder / "cache"))
+    line("first demo, nothing compiled yet, CPU", fresh[0], 60, "s")
+
+
+def adult(folder: Path) -> None:
+    sample = datasets.adult()
+    job = Job.build(sample.job, k=10)
+    engine = MemoryEngine(job, Progress(1))
+    engine.read(sample.table)
+    engine.encode()
+    engine.partition()
+    line("Adult A, k=10, partition, CPU (best of 5)", min(cpu(engine.partition) for _ in range(5)), 0.1, "s")
+    job.save(folder / "adult.toml")
+    command = ("anonymize", str(datasets.folder() / "adult" / "adult.csv.gz"), "-o", str(folder / "adult.csv"))
+    walls = [child(*command, "--job", str(folder / "adult.toml"), "--method", "mondrian", "--force")[1] for _ in range(3)]
+    line("Adult A, kohort anonymize with audit, warm, wall (best of 3)", min(walls), 4, "s")
+    relaxed = MemoryEngine(Job.build(job, option={"relaxed": True}), Progress(1))
+    relaxed.read(sample.table)
+    relaxed.encode()
+    relaxed.partition()
+    for name, made in (("strict", engine), ("relaxed", relaxed)):
+        result = made.publish()
+        print(f"{f'  loss, {name} Mondrian, Adult A, k=10':<58} leaf {result.loss.leaf:.4f}, {result.clusters:,} clusters")
+
+
+def any_size(folder: Path) -> None:
+    source, target = folder / "census.parquet", folder / "release.parquet"
+    pq.write_table(datasets.census(ROWS), source)
+    quasi = [f"q{number}" for number in range(1, 10)]
+    job = Job.build(quasi=quasi, sensitive="s1", k=10, seed=7)
+    progress = Progress()
+    engine = MemoryEngine(job, progress)
+    engine.read(source)
+    engine.encode()
+    engine.partition()
+    engine.publish()
+    engine.release_file(target, force=True)
+    spent, million = progress.cpu_seconds, ROWS / 1e6
+    for what, seconds, bar in (
+        ("read and encode from Parquet", spent["read"] + spent["encode"], 1),
+        ("partition", spent["partition"], 3),
+        ("publish to Parquet", spent["publish"], 1),
+        ("audit of the written file", spent["audit"], 1),
+    ):
+        line(f"{million:g} M rows x 9 QIs: {what}, rows per CPU s", million / seconds, bar, "M", more_is_better=True)
+    print(f"\nwall seconds by step: { {step: round(seconds, 2) for step, seconds in progress.seconds.items()} }")
+    print(f"peak memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.1f} GB")
+
+
+if __name__ == "__main__":
+    main()
