@@ -87,9 +87,11 @@ class NumericAxis:
         if not len(self.first):
             return pa.nulls(len(low), pa.string())
         begin, end = self.published(low, high, ends)
-        numbers, place = np.unique(np.concatenate([begin, end]), return_inverse=True)
-        texts = pa.array([number_text(number) for number in numbers.tolist()], pa.string())
-        begins, ends_ = texts.take(pa.array(place[: len(low)])), texts.take(pa.array(place[len(low) :]))
+        if ends is None:  # one text per code, looked up
+            begins = _number_texts(self.first).take(pa.array(np.maximum(low, 1) - 1))
+            ends_ = _number_texts(self.last).take(pa.array(np.maximum(high, 1) - 1))
+        else:
+            begins, ends_ = _number_texts(begin), _number_texts(end)
         intervals = pc.binary_join_element_wise("[", begins, " - ", ends_, "]", "")
         return _with_missing(pc.if_else(pa.array(begin == end), begins, intervals), low, high)
 
@@ -157,7 +159,7 @@ class Points:
     def take(self, order: NDArray[np.int64]) -> Points:
         """The same points in another order."""
         exact = {axis: values[order] for axis, values in self.exact.items()}
-        return Points(self.codes[order], self.axes, self.weights, exact)
+        return Points(np.take(self.codes, order, axis=0), self.axes, self.weights, exact)
 
     def kernel_tables(self, measure: Measure = "height") -> AxisTables:
         """The axes flattened for kernels, costs weighted."""
@@ -209,6 +211,10 @@ def number_text(number: float) -> str:
     if isinstance(number, float) and number.is_integer() and abs(number) < 2**53:
         return str(int(number))
     return str(number)
+
+
+def _number_texts(numbers: Numbers) -> pa.Array:
+    return pa.array([number_text(number) for number in numbers.tolist()], pa.string())
 
 
 def _with_missing(texts: pa.Array, low: NDArray[np.int64], high: NDArray[np.int64]) -> pa.Array:

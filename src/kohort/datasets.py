@@ -61,10 +61,8 @@ def _choose(uniform: NDArray[np.float64], shares: Sequence[float] | NDArray[np.f
 
 # --- a hospital
 
-_FIRST = (
-    "Ada", "Aino", "Amir", "Bela", "Cato", "Dana", "Edda", "Emre", "Finn", "Gita", "Hugo", "Ines", "Ivan", "Jana", "Kaja",
-    "Lea", "Luca", "Mara", "Milo", "Nils", "Nora", "Olga", "Omar", "Paul", "Rosa", "Sami", "Tara", "Ugo", "Vera", "Yara",
-)  # fmt: skip
+_WOMEN = ("Ada", "Aino", "Dana", "Edda", "Gita", "Ines", "Jana", "Kaja", "Lea", "Mara", "Nora", "Olga", "Rosa", "Vera", "Yara")
+_MEN = ("Amir", "Bela", "Cato", "Emre", "Finn", "Hugo", "Ivan", "Jon", "Luca", "Milo", "Nils", "Omar", "Paul", "Sami", "Ugo")
 _LAST = (
     "Abel", "Arndt", "Bauer", "Berg", "Conti", "Dahl", "Ebert", "Falk", "Geiger", "Haas", "Ivers", "Jansen", "Kern", "Lang",
     "Lorenz", "Moser", "Nagel", "Orth", "Pohl", "Quast", "Reiter", "Sander", "Thoma", "Ulrich", "Vogt", "Weiss", "Zander",
@@ -116,9 +114,9 @@ def hospital(rows: int = 10_000, seed: int = 1) -> Sample:
         date(2024 - int(age), 1 + int(12 * u), 1 + int(28 * v)).isoformat()
         for age, u, v in zip(ages, _uniform(rows, 21, seed), _uniform(rows, 22, seed), strict=True)
     ]
-    first = _choose(_uniform(rows, 23, seed), np.ones(len(_FIRST)))
+    first = _choose(_uniform(rows, 23, seed), np.ones(len(_WOMEN)))
     last = _choose(_uniform(rows, 24, seed), 1 / np.arange(3, 3 + len(_LAST)))
-    names = [f"{_FIRST[f]} {_LAST[g]}" for f, g in zip(first, last, strict=True)]
+    names = [f"{(_WOMEN if w else _MEN)[f]} {_LAST[g]}" for w, f, g in zip(female, first, last, strict=True)]
     gone = {name: _uniform(rows, 30 + number, seed) < share for number, (name, share) in enumerate(
         {"zip": 0.01, "occupation": 0.03, "diagnosis": 0.005, "cost": 0.02}.items())}  # fmt: skip
     table = pa.table(

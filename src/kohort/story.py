@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
@@ -13,42 +14,43 @@ from kohort import api, datasets
 from kohort.errors import MachineError
 from kohort.progress import Progress
 
+BEFORE = ("name", "age", "sex", "zip", "occupation")
+AFTER = ("age", "sex", "zip", "occupation", "diagnosis")
+WIDE = 120  # columns of a terminal on which both tables fit side by side
+CANDIDATES = 200  # cohorts looked at to find one worth showing
+
 
 def tell(folder: Path, rows: int, k: int, progress: Progress) -> None:
     """Make the sample, anonymize it through its files as a user would, and say what happened."""
     console = Console(highlight=False)
     try:
-        source, job = datasets.hospital(rows).write(folder)
+        source, job = datasets.hospital(rows).write(folder, k=k)
     except OSError as error:
         raise MachineError(f"{folder} could not be written: {error.strerror}.") from None
+    target = folder / "release.csv"
     console.print(
-        f"A hospital with [bold]{rows:,}[/] patients, made up by formula. Name and birth date identify, age, sex, zip and"
+        f"A hospital with [bold]{rows:,}[/] patients, made up by formula. Name and birth date identify; age, sex, zip and "
+        "occupation are what a neighbour may know; diagnosis and cost are nobody's business.\n"
     )
-    console.print("occupation are what a neighbour may know, diagnosis and cost are nobody's business.\n")
-    release = api.anonymize(source, job, k=k, output=folder / "release.csv", force=True, progress=progress)
-    again = api.audit(folder / "release.csv", job, k=k, progress=progress)
+    release = api.anonymize(source, job, output=target, force=True, progress=progress)
+    again = api.audit(target, job, progress=progress)
 
-    before, after = release.preview(_one_cohort(release))
-    console.print(_side_by_side(before, after))
+    before, after = release.preview(_cohort_to_show(release))
+    _show(console, before, after)
     console.print(f"These {len(before)} patients now look alike to anyone who knows their age, sex, zip and occupation.\n")
-
-    loss = release.loss
-    console.print(
-        f"[bold]k = {release.evidence.k}[/]: every patient hides among at least that many; {release.evidence.classes:,} classes."
-    )
-    console.print(f"[bold]loss {loss.leaf:.3f}[/] of each cell on average (0 = nothing lost, 1 = all): " + ", ".join(
-        f"{name} {share:.3f}" for name, share in loss.per_column.items()) + ".\n")  # fmt: skip
-    console.print("The written file was audited before it got its name, by SQL that shares no code with the method:")
-    for check in release.evidence.checks:
-        found = "-" if check.found is None else check.found
-        console.print(f"  {check.verdict:<7} {check.name:<9} required {check.required}, found {found}: {check.meaning}")
-    console.print(f"and again as anyone can: kohort audit finds k = {again.k}, {'passed' if again.passed else 'FAILED'}.\n")
+    evidence, loss = release.evidence, release.loss
+    columns = ", ".join(f"{name} {share:.3f}" for name, share in loss.per_column.items())
+    console.print(f"[bold]k = {evidence.k}[/]: every patient hides among at least that many ({evidence.classes:,} classes).")
+    console.print(f"[bold]loss {loss.leaf:.3f}[/] of a cell on average, 0 = nothing, 1 = everything ({columns}).\n")
+    console.print("The file was audited before it got its name, by SQL that shares no code with the method:")
+    console.print(_checks(release))
+    console.print(f"and once more as anyone can, with `kohort audit`: k = {again.k}, {'passed' if again.passed else 'FAILED'}.\n")
     console.print("Where things are:")
     for path, what in (
         (source, "the patients (never publish this)"),
         (folder / "trees", "the trees of sex, zip and occupation"),
         (job, "what was asked"),
-        (folder / "release.csv", "the release"),
+        (target, "the release"),
     ):
         console.print(f"  {path!s:<28} {what}", soft_wrap=True)
     console.print(
@@ -56,24 +58,52 @@ def tell(folder: Path, rows: int, k: int, progress: Progress) -> None:
     )
 
 
-def _one_cohort(release: api.Release) -> np.ndarray:
-    """The rows of one cluster: the one whose members differ most in what they had, so that there is something to see."""
+def _cohort_to_show(release: api.Release) -> NDArray[np.int64]:
+    """The rows of a small cohort in which as many columns as possible were widened but none was lost altogether."""
     sizes = np.bincount(release.labels)
-    small = np.flatnonzero(sizes == sizes.min())
-    return np.flatnonzero(release.labels == small[len(small) // 2])
+    smallest = np.argsort(sizes, kind="stable")[:CANDIDATES]
+    grouped = np.argsort(release.labels, kind="stable")
+    ends = np.cumsum(sizes)
+    best, best_score = grouped[:0], -1
+    for label in smallest:
+        rows = grouped[ends[label] - sizes[label] : ends[label]]
+        before, after = release.preview(rows)
+        told = [(set(before[name].to_pylist()), after[name][0].as_py()) for name in release.axes]
+        score = sum(len(own) > 1 for own, text in told) if all(text != "*" for _own, text in told) else 0
+        if score > best_score:
+            best, best_score = rows, score
+    return best
 
 
-def _side_by_side(before: pa.Table, after: pa.Table) -> Table:
-    drawn = Table(title="One cohort, before and after", title_justify="left", header_style="bold")
-    for name in before.column_names:
-        drawn.add_column(name, style="dim" if name not in after.column_names else "")
-    drawn.add_column("->", style="dim")
-    for name in after.column_names:
-        drawn.add_column(name, style="green")
-    for old, new in zip(before.to_pylist(), after.to_pylist(), strict=True):
-        drawn.add_row(*(_cell(value) for value in old.values()), "", *(_cell(value) for value in new.values()))
+def _show(console: Console, before: pa.Table, after: pa.Table) -> None:
+    """Both tables in one where the terminal is wide enough, one below the other where it is not."""
+    old, new = before.select(BEFORE), after.select(AFTER)
+    if console.width >= WIDE:
+        console.print(_drawn("One cohort, before and after", old, new))
+    else:
+        console.print(_drawn("One cohort, before", old))
+        console.print(_drawn("the same, after", new))
+
+
+def _checks(release: api.Release) -> Table:
+    drawn = Table.grid(padding=(0, 2), pad_edge=True)
+    for check in release.evidence.checks:
+        found = "-" if check.found is None else check.found
+        drawn.add_row(check.verdict, check.name, f"required {check.required}", f"found {found}", check.meaning)
     return drawn
 
 
-def _cell(value: object) -> str:
-    return "" if value is None else str(value)
+def _drawn(title: str, *tables: pa.Table) -> Table:
+    drawn = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
+    for number, table in enumerate(tables):
+        if number:
+            drawn.add_column("", style="dim")
+        for name in table.column_names:
+            drawn.add_column(name, no_wrap=True)
+    for rows in zip(*(table.to_pylist() for table in tables), strict=True):
+        cells: list[str] = []
+        for number, row in enumerate(rows):
+            cells += ["->"] if number else []
+            cells += ["" if value is None else str(value) for value in row.values()]
+        drawn.add_row(*cells)
+    return drawn

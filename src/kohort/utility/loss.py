@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.algorithms import Partition
-from kohort.axes import Measure, Numbers, NumericAxis, Points, TreeAxis
+from kohort.axes import Numbers, NumericAxis, Points, TreeAxis
 from kohort.publishing import Boxes
 
 
@@ -48,7 +48,7 @@ def measure(points: Points, partition: Partition, boxes: Boxes, classes: NDArray
     """Measure a partition: its boxes, its clusters' sizes, and the class that each cluster belongs to."""
     rows = points.rows
     suppressed = int(np.count_nonzero(partition.labels < 0))
-    leaf, height = (_cells(points, boxes, kind) + suppressed for kind in ("leaf", "height"))
+    leaf, height = _cells(points, boxes) + suppressed
     cells = max(rows * len(points.axes), 1)
     class_sizes = np.bincount(classes, boxes.sizes).astype(np.int64)
     return Loss(
@@ -65,14 +65,15 @@ def measure(points: Points, partition: Partition, boxes: Boxes, classes: NDArray
     )
 
 
-def _cells(points: Points, boxes: Boxes, kind: Measure) -> NDArray[np.float64]:
-    """Per axis: the sum of the published widths over all rows."""
-    return np.array(
-        [
-            float(axis.width(boxes.low[:, number], boxes.high[:, number], kind, boxes.ends.get(number)) @ boxes.sizes)
-            for number, axis in enumerate(points.axes)
-        ]
-    )
+def _cells(points: Points, boxes: Boxes) -> NDArray[np.float64]:
+    """(leaf and height, axes): the sum of the published widths over all rows."""
+    sums = np.empty((2, len(points.axes)))
+    for number, axis in enumerate(points.axes):
+        box = boxes.low[:, number], boxes.high[:, number]
+        sums[:, number] = axis.width(*box, "leaf", boxes.ends.get(number)) @ boxes.sizes
+        if not isinstance(axis, NumericAxis):  # a number's share of its range is its loss by either measure
+            sums[1, number] = axis.width(*box, "height", boxes.ends.get(number)) @ boxes.sizes
+    return sums
 
 
 def discernibility(sizes: NDArray[np.int64], k: int) -> int:
@@ -103,7 +104,7 @@ def square_error(points: Points, labels: NDArray[np.int64]) -> float:
     first = np.concatenate([[0], np.cumsum(sizes)])
     order = np.empty(int(first[-1]), np.int64)
     group_rows(labels, first.copy(), order)
-    grouped = points.codes[order]  # rows of one cluster side by side: each axis is then read in one sweep
+    grouped = np.take(points.codes, order, axis=0)  # rows of one cluster side by side: each axis is then read in one sweep
     total = 0.0
     for number, axis in enumerate(points.axes):
         codes = grouped[:, number]
