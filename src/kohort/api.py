@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,17 +23,21 @@ from kohort.progress import Progress
 from kohort.utility.loss import Loss
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Release:
     """A proven release and all that is known of it. `evidence` speaks of the table, or of the file if one was asked for."""
 
     job: Job
     evidence: Evidence
     output: Path | None
-    _engine: Engine = field(repr=False)
-    _result: Result = field(repr=False)
-    _progress: Progress = field(repr=False)
-    _table: pa.Table | None = field(default=None, repr=False)
+    _engine: Engine
+    _result: Result
+    _progress: Progress
+    _table: pa.Table | None = None
+
+    def __repr__(self) -> str:
+        found, verdict = self.evidence, "passed" if self.evidence.passed else "FAILED"
+        return f"Release({found.rows:,} rows, {found.classes:,} classes, k={found.k}, leaf loss {self.loss.leaf:.4f}, audit {verdict})"
 
     @cached_property
     def table(self) -> pa.Table:

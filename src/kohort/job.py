@@ -221,7 +221,7 @@ def _column_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
     columns = nested["columns"]
     asked = {name: column for name, column in columns.items() if isinstance(column, Mapping)} if isinstance(columns, dict) else {}
     if not any(column.get("role") == "quasi" for column in asked.values()):
-        yield "No quasi-identifier is named. Name the columns that others may know: quasi=[...]."
+        yield "No quasi-identifier is named. Say with quasi (--quasi a,b) which columns others may know of a person."
     for name, column in asked.items():
         role = column.get("role")
         given = [setting for setting in QUASI_ONLY if setting in column]

@@ -17,14 +17,14 @@ TERMINAL_SECONDS, LOG_SECONDS = 0.2, 10.0
 @contextmanager
 def watched(threads: int | None) -> Iterator[Progress]:
     """A progress whose steps are shown while the block runs."""
-    progress = Progress(threads, note=lambda text: _write(f"kohort: {text} ...\n") if once(text) else None)
     said: set[str] = set()
 
-    def once(text: str) -> bool:
-        new = text not in said
-        said.add(text)
-        return new
+    def say_once(text: str) -> None:
+        if text not in said:
+            said.add(text)
+            _write(f"kohort: {text} ...\n")
 
+    progress = Progress(threads, note=say_once)
     done = threading.Event()
     reporter = threading.Thread(target=_report, args=(progress, done), name="kohort-progress", daemon=True)
     reporter.start()

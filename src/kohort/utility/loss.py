@@ -114,7 +114,7 @@ def square_error(points: Points, labels: NDArray[np.int64]) -> float:
         elif isinstance(axis, TreeAxis):
             below = np.zeros(len(axis.tree.labels), np.int64)
             total += kernels.tree(codes, axis.tree.ancestors, first, below)
-    return total
+    return float(total)
 
 
 def _positions(axis: NumericAxis, values: Numbers | None) -> NDArray[np.float64]:
