@@ -37,7 +37,8 @@ class Release:
 
     def __repr__(self) -> str:
         found, verdict = self.evidence, "passed" if self.evidence.passed else "FAILED"
-        return f"Release({found.rows:,} rows, {found.classes:,} classes, k={found.k}, leaf loss {self.loss.leaf:.4f}, audit {verdict})"
+        figures = f"{found.rows:,} rows, {found.classes:,} classes, k={found.k}, leaf loss {self.loss.leaf:.4f}"
+        return f"Release({figures}, audit {verdict})"
 
     @cached_property
     def table(self) -> pa.Table:
