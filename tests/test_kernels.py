@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 
 import numba
 import numpy as np
 import pytest
 
-from kohort.kernels import kernel, on_compile
+import kohort.kernels
+from kohort.kernels import _cache_folder, kernel, on_compile
 from kohort.kernels.shuffle import shuffle
 
 RUN = """
@@ -39,19 +42,29 @@ def test_the_same_without_the_compiler():
         assert one[1] == pytest.approx(other[1])
 
 
-def test_no_folder_for_the_cache_is_no_obstacle(monkeypatch):
-    njit = numba.njit
-
-    def without_cache(*functions, cache=False, **options):
-        if cache:
-            raise RuntimeError("cannot cache function: no locator available")
-        return njit(*functions, **options)
-
-    monkeypatch.setattr(numba, "njit", without_cache)
+def test_no_folder_for_the_cache_is_no_obstacle(monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "file"))
+    _cache_folder.cache_clear()
     said = []
     with on_compile(lambda: said.append("compiling")):
         assert kernel(lambda number: number + 1)(1) == 2
+    _cache_folder.cache_clear()
     assert said
+
+
+def test_a_kernel_is_compiled_anew_when_one_that_it_calls_changes(tmp_path):
+    """numba looks at a function's own file only; the folder of the cache looks at all."""
+    package = tmp_path / "kernels"
+    shutil.copytree(Path(kohort.kernels.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    run = "import sys; sys.path.insert(0, sys.argv[1]); import kernels; print(kernels._cache_folder())"
+    folders = []
+    for line in ("", "# changed\n"):
+        widths = package / "widths.py"
+        widths.write_text(widths.read_text() + line)
+        done = subprocess.run([sys.executable, "-c", run, str(tmp_path)], check=True, capture_output=True, text=True)
+        folders.append(done.stdout)
+    assert folders[0] != folders[1]
 
 
 def test_every_order_is_about_equally_likely():

@@ -66,7 +66,11 @@ class NumericAxis:
     @property
     def range(self) -> float:
         """Largest minus smallest value of the whole table; 0 for a constant column."""
-        return float(self.last[-1]) - float(self.first[0]) if len(self.first) else 0.0
+        return float(difference(self.last[-1:], self.first[:1])[0]) if len(self.first) else 0.0
+
+    def offset(self, values: Numbers) -> NDArray[np.float64]:
+        """How far values lie above the smallest of the table."""
+        return difference(values, np.broadcast_to(self.first[:1], values.shape)) if len(self.first) else np.zeros(len(values))
 
     def published(self, low: NDArray[np.int64], high: NDArray[np.int64], ends: Ends | None) -> Ends:
         """The ends that are published. Width and label both come through here, so a grid to snap to belongs here."""
@@ -79,7 +83,7 @@ class NumericAxis:
         if not len(self.first):
             return np.zeros(len(low))
         begin, end = self.published(low, high, ends)
-        share = (end.astype(np.float64) - begin.astype(np.float64)) / (self.range or 1.0)
+        share = difference(end, begin) / (self.range or 1.0)
         share = np.where(high == 0, 0.0, np.clip(share, 0.0, 1.0))
         return np.where((low == 0) & (high > 0), 1.0, share)
 
@@ -116,7 +120,7 @@ class TreeAxis:
     def node_share(self, measure: Measure) -> NDArray[np.float64]:
         """Width of each node: its height's share of the tree's, or its leaves' share; a leaf costs nothing."""
         if measure == "height":
-            return self.tree.node_level / self.tree.height
+            return self.tree.node_height / self.tree.height
         leaves = self.tree.node_leaves
         return np.where(leaves > 1, leaves / len(self.tree.leaves), 0.0)
 
@@ -169,37 +173,41 @@ class Points:
         numeric = np.array([isinstance(axis, NumericAxis) for axis in self.axes], np.bool_)
         height = np.array([0 if isinstance(axis, NumericAxis) else axis.tree.height for axis in self.axes], np.int64)  # type: ignore[attr-defined]
         start = np.zeros(len(self.axes), np.int64)
-        down: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
-        up: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
+        scale = np.zeros(len(self.axes))
+        down: list[NDArray[np.float64]] = [np.empty(0)]
+        up: list[NDArray[np.float64]] = [np.empty(0)]
         ancestors: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
         cost: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
         codes_so_far = rows_so_far = nodes_so_far = 0
         for number, (axis, weight) in enumerate(zip(self.axes, self.weights, strict=True)):
-            scale = UNIT * weight
             if isinstance(axis, NumericAxis):
                 start[number] = codes_so_far
-                down.append(_positions(axis.first, axis, scale))
-                up.append(_positions(axis.last, axis, scale))
+                scale[number] = UNIT * weight / (axis.range or 1.0)
+                for ends, values in ((down, axis.first), (up, axis.last)):
+                    ends.append(np.append(0.0, axis.offset(values)))  # code 0, missing, is never looked up
                 codes_so_far += axis.size
             elif isinstance(axis, TreeAxis):
                 start[number] = rows_so_far
                 table = np.zeros((axis.tree.height + 1, axis.size), np.int32)  # column 0, missing, is never looked up
                 table[:, 1:] = axis.tree.ancestors + nodes_so_far
                 ancestors.append(table.ravel())
-                cost.append(np.rint(axis.node_share(measure) * scale).astype(np.int64))
+                cost.append(np.rint(axis.node_share(measure) * (UNIT * weight)).astype(np.int64))
                 rows_so_far += table.size
                 nodes_so_far += len(axis.tree.labels)
         full = np.rint(UNIT * np.array(self.weights, np.float64)).astype(np.int64)
         joined = (np.concatenate(down), np.concatenate(up), np.concatenate(ancestors), np.concatenate(cost))
-        return AxisTables(full, numeric, start, sizes, height, *joined)
+        return AxisTables(full, numeric, start, sizes, height, scale, *joined)
 
 
-def _positions(values: Numbers, axis: NumericAxis, scale: float) -> NDArray[np.int64]:
-    """Where each code of a numeric axis lies, in cost units from its smallest value; code 0 is a place holder."""
-    if not len(values):
-        return np.zeros(1, np.int64)
-    shares = (values.astype(np.float64) - float(axis.first[0])) / (axis.range or 1.0)
-    return np.concatenate([[0], np.rint(shares * scale)]).astype(np.int64)
+def difference(high: Numbers, low: Numbers) -> NDArray[np.float64]:
+    """high - low, for high >= low; integers are subtracted as integers, so that large ones lose nothing.
+
+    >>> difference(np.array([2**60 + 1]), np.array([2**60])).tolist()
+    [1.0]
+    """
+    if high.dtype.kind == "i":
+        return (high.astype(np.uint64) - low.astype(np.uint64)).astype(np.float64)  # modulo 2^64, so never an overflow
+    return np.asarray(high - low, np.float64)
 
 
 def number_text(number: float) -> str:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from kohort.axes import Axis, Numbers, NumericAxis, Points, TreeAxis, code_dtype
+from kohort.axes import Axis, Numbers, NumericAxis, Points, TreeAxis, code_dtype, difference
 from kohort.errors import RequestError
 from kohort.hierarchies import flat
 from kohort.schema import Schema
@@ -72,8 +72,9 @@ def _distinct(column: pa.ChunkedArray, name: str, missing: Sequence[str]) -> tup
     kind = column.type
     if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         raise RequestError(f"Column {name!r} of type {kind} has no values that can be compared as text or number.")
-    if not pa.types.is_dictionary(kind):
-        column = column.dictionary_encode()
+    if pa.types.is_dictionary(kind):  # one from outside may hold a value twice
+        column = column.cast(kind.value_type)
+    column = column.dictionary_encode()
     column = column.unify_dictionaries() if column.num_chunks > 1 else column
     if not column.num_chunks:
         return pa.nulls(0, pa.string()), np.empty(0, np.int64)
@@ -82,12 +83,11 @@ def _distinct(column: pa.ChunkedArray, name: str, missing: Sequence[str]) -> tup
         [chunk.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False) for chunk in column.chunks]
     )
     gone = values.is_null(nan_is_null=pa.types.is_floating(values.type)).to_numpy(zero_copy_only=False)
-    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
-        tokens = pc.is_in(values, pa.array(["", *missing], values.type)).to_numpy(zero_copy_only=False)
-        gone = gone | tokens
-    used = np.zeros(len(values) + 1, np.bool_)
-    used[places] = True  # a dictionary from outside may hold values that no row has
-    keep = used[:-1] & ~gone
+    is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
+    if is_text or missing:
+        tokens = pc.is_in(_texts(values, name), pa.array(["", *missing]))
+        gone = gone | tokens.to_numpy(zero_copy_only=False)
+    keep = ~gone
     renumbered = np.full(len(values) + 1, -1, np.int64)
     renumbered[:-1][keep] = np.arange(np.count_nonzero(keep))
     return values.filter(pa.array(keep)), renumbered[places]
@@ -133,7 +133,8 @@ def _numbers(values: pa.Array, places: NDArray[np.int64], name: str, declared: s
         except pa.ArrowInvalid:
             raise RequestError(f"Column {name!r} holds integers of 2^63 or more. Declare it text.") from None
     elif pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_integer(kind):
-        numbers = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        exact = values if pa.types.is_float64(kind) else as_text(values)  # 0.1 as a short float is 0.1, not 0.10000000149
+        numbers = exact.cast(pa.float64()).to_numpy(zero_copy_only=False)
     elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
         found = _number_pattern(values, declared)
         if found is None:
@@ -177,11 +178,15 @@ def _refuse(rows: NDArray[np.bool_], name: str, what: str) -> None:
 
 def _by_size(numbers: Numbers, places: NDArray[np.int64], name: str) -> tuple[Axis, NDArray[np.int64], Numbers | None]:
     ordered, rank = np.unique(numbers, return_inverse=True)
+    with np.errstate(over="ignore"):
+        endless = len(ordered) > 0 and ordered.dtype.kind == "f" and np.isinf(ordered[-1] - ordered[0])
+    if endless:
+        raise RequestError(f"Column {name!r}: its range is beyond what a 64-bit number holds. Declare it text, or rescale it.")
     if len(ordered) <= MOST_NUMBERS:
         codes = np.append(rank + 1, 0)
         return NumericAxis(name, ordered, ordered), codes[places], None
-    low, high = float(ordered[0]), float(ordered[-1])
-    share = (ordered.astype(np.float64) - low) / (high - low)
+    offsets = difference(ordered, np.broadcast_to(ordered[:1], ordered.shape))
+    share = offsets / offsets[-1]
     bins, code_of_value = np.unique(np.minimum((share * MOST_NUMBERS).astype(np.int64), MOST_NUMBERS - 1), return_inverse=True)
     borders = np.searchsorted(code_of_value, np.arange(len(bins) + 1))
     axis = NumericAxis(name, ordered[borders[:-1]], ordered[borders[1:] - 1], binned=True)

@@ -19,33 +19,34 @@ from kohort.errors import RequestError
 
 ROOT = "*"
 
+Line = tuple[str | None, ...]
+
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """A tree whose leaves all have the same depth. Node numbers: the leaves in order, then level by level to the root."""
+    """A tree, level by level from the leaves. A leaf higher up than others stands for itself on the levels below its parent."""
 
     leaves: tuple[str, ...]
+    """Depth-first."""
     labels: tuple[str, ...]
-    """Per node."""
+    """Per node: the leaves in order, then level by level to the root."""
     ancestors: NDArray[np.int32]
-    """(height + 1, leaves): the node above each leaf on each level; level 0 is the leaf itself."""
+    """(levels + 1, leaves): the node above each leaf on each level; level 0 is the leaf itself."""
+    node_height: NDArray[np.int64]
+    """Per node: edges down to its deepest leaf."""
 
     @property
     def height(self) -> int:
-        """Edges from the root to a leaf."""
+        """Edges from the root to the deepest leaf."""
         return len(self.ancestors) - 1
-
-    @cached_property
-    def node_level(self) -> NDArray[np.int64]:
-        level = np.zeros(len(self.labels), np.int64)
-        for number, row in enumerate(self.ancestors):
-            level[row] = number
-        return level
 
     @cached_property
     def node_leaves(self) -> NDArray[np.int64]:
         """How many leaves stand below each node."""
-        return np.bincount(self.ancestors.ravel(), minlength=len(self.labels))
+        counts = np.zeros(len(self.labels), np.int64)
+        for row in self.ancestors:
+            counts[row] = np.bincount(row, minlength=len(counts))[row]
+        return counts
 
     def common_ancestor(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.int64]:
         """Lowest node above leaves low..high (arrays of leaf numbers)."""
@@ -67,11 +68,11 @@ def flat(values: Sequence[str]) -> Tree:
     """A root above the values, in the order given: text without a tree."""
     count = len(values)
     ancestors = np.vstack([np.arange(count), np.full(count, count)]).astype(np.int32)
-    return Tree(tuple(values), (*values, ROOT), ancestors)
+    return Tree(tuple(values), (*values, ROOT), ancestors, np.append(np.zeros(count, np.int64), 1))
 
 
 def build(rows: Iterable[Sequence[str]], name: str = "tree") -> Tree:
-    """A tree from rows of leaf, level 1, ..., root. Short rows are padded below the root; a missing root is added.
+    """A tree from rows of leaf, level 1, ..., root. Rows may differ in length; a missing root is added.
 
     >>> tree = build([["a", "vowel", "*"], ["b", "consonant", "*"], ["e", "vowel", "*"]])
     >>> tree.leaves, tree.height
@@ -80,22 +81,33 @@ def build(rows: Iterable[Sequence[str]], name: str = "tree") -> Tree:
     paths = [tuple(row) for row in rows if any(row)]
     if not paths:
         raise RequestError(f"{name}: the tree is empty. Give one line per value: value;level1;...;*")
-    if len({path[-1] for path in paths}) > 1 or min(map(len, paths)) == 1:
+    roots = {path[-1] for path in paths if len(path) > 1}
+    if len(roots) == 1:
+        paths = [path if len(path) > 1 else (*path, *roots) for path in paths]
+    else:
         paths = [(*path, ROOT) for path in paths]
     depth = max(map(len, paths))
-    paths = [(*path[:-1], *[path[-2]] * (depth - len(path)), path[-1]) for path in paths]
-    _require_one_parent(paths, name)
-    paths = _depth_first(dict.fromkeys(paths))
-    leaves = tuple(path[0] for path in paths)
-    labels, ancestors = list(leaves), [np.arange(len(leaves))]
+    # Aligned at the root: a short row's leaf stands for itself (None) until its parent's level.
+    aligned = [(path[0], *[None] * (depth - len(path)), *path[1:]) for path in paths]
+    _require_one_parent(aligned, name)
+    aligned = _depth_first(dict.fromkeys(aligned))
+    leaves = tuple(str(path[0]) for path in aligned)
+    labels, levels, heights = list(leaves), [np.arange(len(leaves))], [0] * len(leaves)
     for level in range(1, depth):
-        numbers: dict[tuple[str, ...], int] = {}
-        for path in paths:
+        numbers: dict[Line, int] = {}
+        row = levels[0].copy()
+        for leaf, path in enumerate(aligned):
+            label = path[level]
+            if label is None:
+                continue
             if path[level:] not in numbers:
                 numbers[path[level:]] = len(labels)
-                labels.append(path[level])
-        ancestors.append(np.array([numbers[path[level:]] for path in paths]))
-    return Tree(leaves, tuple(labels), np.vstack(ancestors).astype(np.int32))
+                labels.append(label)
+                heights.append(0)
+            row[leaf] = numbers[path[level:]]
+            heights[row[leaf]] = max(heights[row[leaf]], heights[levels[-1][leaf]] + 1)
+        levels.append(row)
+    return Tree(leaves, tuple(labels), np.vstack(levels).astype(np.int32), np.array(heights, np.int64))
 
 
 def load(path: Path | str) -> Tree:
@@ -116,29 +128,34 @@ def load(path: Path | str) -> Tree:
     return build(rows, str(file))
 
 
-def _require_one_parent(paths: Sequence[tuple[str, ...]], name: str) -> None:
-    parents: dict[tuple[int, str], tuple[int, str]] = {}
-    leaves: dict[str, int] = {}
-    for number, path in enumerate(paths, start=1):
-        known = leaves.setdefault(path[0], number)
-        if path != paths[known - 1]:
+def _require_one_parent(lines: Sequence[Line], name: str) -> None:
+    parents: dict[tuple[int, str], tuple[int, str | None]] = {}
+    leaves: dict[str | None, int] = {}
+    for number, line in enumerate(lines, start=1):
+        known = leaves.setdefault(line[0], number)
+        if line != lines[known - 1]:
             message = f"{name}: line {number} puts the value of line {known} under another parent. Keep one of them."
             raise RequestError(message)
-        for level in range(1, len(path) - 1):
-            line, parent = parents.setdefault((level, path[level]), (number, path[level + 1]))
-            if parent != path[level + 1]:
+        for level, label in enumerate(line[1:-1], start=1):
+            if label is None:
+                continue
+            first, parent = parents.setdefault((level, label), (number, line[level + 1]))
+            if parent != line[level + 1]:
                 message = (
-                    f"{name}: lines {line} and {number} give the same level-{level} label two parents. "
+                    f"{name}: lines {first} and {number} give the same level-{level} label two parents. "
                     "Rename one, so that each label has one parent."
                 )
                 raise RequestError(message)
 
 
-def _depth_first(paths: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+def _depth_first(lines: Iterable[Line]) -> list[Line]:
     """Order leaves so that each node's leaves stand together; children as they first appear in the file."""
-    rank: dict[tuple[str, ...], int] = {}
-    ordered = list(paths)
-    for path in ordered:
-        for level in range(len(path)):
-            rank.setdefault(path[level:], len(rank))
-    return sorted(ordered, key=lambda path: [rank[path[level:]] for level in reversed(range(len(path)))])
+    rank: dict[Line, int] = {}
+    ordered = list(lines)
+    for line in ordered:
+        for level in range(len(line)):
+            rank.setdefault(line[level:] if line[level] is not None else line, len(rank))
+    return sorted(
+        ordered,
+        key=lambda line: [rank[line[level:] if line[level] is not None else line] for level in reversed(range(len(line)))],
+    )

@@ -20,8 +20,8 @@ _SINGLE = re.compile(_NUMBER)
 class Interval:
     """The numbers that a published text stands for, ends included."""
 
-    low: float
-    high: float
+    low: int | float
+    high: int | float
 
 
 EVERYTHING = Interval(-math.inf, math.inf)
@@ -31,15 +31,23 @@ def interval(text: str) -> Interval | None:
     """The interval that a text stands for; None if it is not one.
 
     >>> interval("[37 - 42]"), interval("-1.5"), interval("young")
-    (Interval(low=37.0, high=42.0), Interval(low=-1.5, high=-1.5), None)
+    (Interval(low=37, high=42), Interval(low=-1.5, high=-1.5), None)
     """
     if text == ROOT:
         return EVERYTHING
     match = _INTERVAL.fullmatch(text)
     if match:
-        low, high = float(match[1]), float(match[2])
+        low, high = _number(match[1]), _number(match[2])
         return Interval(low, high) if low <= high else None
-    return Interval(float(text), float(text)) if _SINGLE.fullmatch(text) else None
+    return Interval(_number(text), _number(text)) if _SINGLE.fullmatch(text) else None
+
+
+def _number(text: str) -> int | float:
+    """Integers stay exact, however large."""
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
 
 
 class Labels:

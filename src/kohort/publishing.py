@@ -5,8 +5,10 @@ Whatever is published of a quasi-identifier is a function of the cluster alone; 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 
 import numpy as np
@@ -20,7 +22,7 @@ from kohort.hierarchies import ROOT
 from kohort.schema import Schema
 
 ROWS_AT_ONCE = 1 << 20
-MEAN_DIGITS = 10  # digits that do not depend on the order in which a sum was made
+MEAN_DIGITS = 9  # of the column's range: digits that do not depend on the order in which a sum was made
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +151,19 @@ def _means(points: Points, number: int, labels: NDArray[np.int64], ranges: pa.Ar
     inside = (labels >= 0) & (codes != 0)
     values = points.exact[number] if number in points.exact else np.append(axis.first, 0)[codes.astype(np.int64) - 1]
     counts = np.bincount(labels[inside], minlength=len(ranges))
-    sums = np.bincount(labels[inside], values[inside].astype(np.float64), minlength=len(ranges))
-    means = pa.array([f"{mean:.{MEAN_DIGITS}g}" for mean in (sums / np.maximum(counts, 1)).tolist()], pa.string())
+    offsets = np.bincount(labels[inside], axis.offset(values[inside]), minlength=len(ranges)) / np.maximum(counts, 1)
+    places = max(0, MEAN_DIGITS - math.ceil(math.log10(axis.range))) if axis.range else 0
+    smallest = Decimal(axis.first[0].item()) if len(axis.first) else Decimal(0)
+    means = pa.array([_decimal_text(smallest + Decimal(offset), places) for offset in offsets.tolist()], pa.string())
     return pc.if_else(pc.is_null(ranges), ranges, pc.if_else(pc.equal(ranges, ROOT), ranges, means))
+
+
+def _decimal_text(number: Decimal, places: int) -> str:
+    """Rounded to so many places, without trailing zeros.
+
+    >>> _decimal_text(Decimal("35.50000000000001"), 7), _decimal_text(Decimal(36), 7)
+    ('35.5', '36')
+    """
+    text = f"{number:.{places}f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text

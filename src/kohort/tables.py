@@ -64,7 +64,17 @@ def read(source: Any) -> tuple[pa.Table, Format | None]:
     doubled = sorted({name for name in names if names.count(name) > 1})
     if doubled:
         raise RequestError(f"The table has several columns of the same name: {listed(doubled)}. Rename them.")
-    return table.replace_schema_metadata(None), form
+    return _plain(table), form
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """Without metadata; text views (polars has them) and half floats in types that every function and engine knows."""
+
+    def plain(kind: pa.DataType) -> pa.DataType:
+        return pa.string() if pa.types.is_string_view(kind) else pa.float32() if pa.types.is_float16(kind) else kind
+
+    schema = pa.schema([(field.name, plain(field.type)) for field in table.schema])
+    return table.replace_schema_metadata(None) if schema.equals(table.schema) else table.cast(schema)
 
 
 def format_in(path: Path) -> Format:
@@ -145,7 +155,7 @@ def _read_csv(path: Path, form: Format) -> pa.Table:
                 column_types=dict.fromkeys(names, pa.string()),
                 null_values=[""],
                 strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
+                quoted_strings_can_be_null=len(names) == 1,  # there "" is how a missing cell must be written
             ),
         )
 
@@ -234,7 +244,8 @@ def _csv_column(column: pa.Array, name: str, delimiter: str) -> pa.Array:
     quoted = pc.match_substring_regex(text, f'["\\r\\n{_in_class(delimiter)}]|^$')
     if pc.any(quoted).as_py():
         doubled = pc.replace_substring(text, '"', '""')
-        enclosed = pc.binary_join_element_wise('"', doubled, '"', "")
+        mark, nothing = pa.scalar('"', pa.large_string()), pa.scalar("", pa.large_string())
+        enclosed = pc.binary_join_element_wise(mark, doubled, mark, nothing)
         text = pc.if_else(quoted, enclosed, text)
     return text.fill_null("")
 

@@ -19,6 +19,7 @@ from kohort.published import Labels, interval
 
 Run = Callable[[str], Sequence[tuple[Any, ...]]]
 
+MEAN_TOLERANCE = 1e-8  # of the column's spread: means are published rounded
 MOST_CLASSES_PAIRED = 3_000  # the wildcard reading compares every class with every other
 
 
@@ -46,8 +47,8 @@ class Original:
     """Rows that the release must have."""
     columns: Sequence[str]
     """Columns that the release must have, in order."""
-    numbers: Sequence[str] = ()
-    """Aliases that publish numbers or intervals."""
+    numbers: Mapping[str, str] = field(default_factory=dict)
+    """Aliases that publish numbers or intervals, each with the SQL type in which its numbers are exact."""
     means: Sequence[str] = ()
     """Aliases that publish means."""
     labels: Mapping[str, Tree | None] = field(default_factory=dict)
@@ -131,15 +132,17 @@ def _cells(run: Run, by: str, original: Original) -> Check:
     """Every published cell must contain the cell it was made from; a mean must be its class's."""
     wrong = 0
     queries = []
-    for alias in original.numbers:
-        cells = _numbers(alias, alias, original)
+    for alias, kind in original.numbers.items():
+        cells = _numbers(alias, alias, kind, original)
         sql = f"SELECT {alias}, MIN(x), MAX(x), COUNT(v), COUNT(x), COUNT(*) FROM {cells} GROUP BY {alias}"
         queries.append(sql)
         wrong += sum(group[-1] for group in run(sql) if not _holds_numbers(*group))
     for alias in original.means:
-        sql = f"SELECT {alias}, AVG(x), COUNT(v), COUNT(*) FROM {_numbers(alias, by, original)} GROUP BY {by}"
+        cells = _numbers(alias, by, "DOUBLE", original)
+        sql = f"SELECT {alias}, AVG(x), COUNT(v), COUNT(*) FROM {cells} GROUP BY {by}"
         queries.append(sql)
-        wrong += sum(group[-1] for group in run(sql) if not _is_mean(*group))
+        spread = float(run(f"SELECT MAX(x) - MIN(x) FROM {cells}")[0][0] or 0)
+        wrong += sum(group[-1] for group in run(sql) if not _is_mean(*group, tolerance=spread * MEAN_TOLERANCE))
     for alias, tree in original.labels.items():
         cell = _present(alias, original.missing)
         sql = f"SELECT {alias}, v, COUNT(*) FROM (SELECT {alias}, {cell} AS v FROM matched) AS cells GROUP BY {alias}, v"
@@ -157,11 +160,11 @@ def _present(alias: str, missing: Sequence[str]) -> str:
     return f"CASE WHEN {text} IN ({tokens}) THEN NULL ELSE {text} END"
 
 
-def _numbers(alias: str, columns: str, original: Original) -> str:
+def _numbers(alias: str, columns: str, kind: str, original: Original) -> str:
     """A sub-query: the columns, the source's cell as text (v) and as a number (x); both NULL where it is missing."""
     cell = _present(alias, (*original.missing, "nan", "NaN"))
     return (
-        f"(SELECT {columns}, v, TRY_CAST(v AS DOUBLE) AS x FROM (SELECT {columns}, {cell} AS v FROM matched) AS texts) AS numbers"
+        f"(SELECT {columns}, v, TRY_CAST(v AS {kind}) AS x FROM (SELECT {columns}, {cell} AS v FROM matched) AS texts) AS numbers"
     )
 
 
@@ -174,11 +177,16 @@ def _holds_numbers(text: str | None, least: float | None, most: float | None, pr
     return numbers == rows and least is not None and most is not None and span.low <= least and most <= span.high
 
 
-def _is_mean(text: str | None, mean: float | None, present: int, rows: int) -> bool:
+def _is_mean(text: str | None, mean: float | None, present: int, rows: int, *, tolerance: float) -> bool:
     if text is None or text == "*":
         return text is not None or present == 0
     told = interval(text)
-    return told is not None and present == rows and mean is not None and math.isclose(told.low, mean, rel_tol=1e-8, abs_tol=1e-9)
+    return (
+        told is not None
+        and present == rows
+        and mean is not None
+        and math.isclose(told.low, mean, rel_tol=1e-14, abs_tol=tolerance)
+    )
 
 
 def _carried(run: Run, aliases: Sequence[str]) -> Check:

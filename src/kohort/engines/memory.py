@@ -125,12 +125,16 @@ class MemoryEngine:
         )
         sources = {alias: published[name][0] for alias, name in layout.aliases.items()}
         statistics = {alias: published[name][1] for alias, name in layout.aliases.items()}
-        numeric = {axis.name for axis in self._points.axes if isinstance(axis, NumericAxis)}
+        numeric = {
+            axis.name: "DOUBLE" if axis.first.dtype.kind == "f" else "DECIMAL(38, 0)"
+            for axis in self._points.axes
+            if isinstance(axis, NumericAxis)
+        }
         ranges = {alias: source for alias, source in sources.items() if statistics[alias] == "range"}
         original = Original(
             rows=len(self._order),
             columns=self._publication.columns,
-            numbers=[alias for alias, source in ranges.items() if source in numeric],
+            numbers={alias: numeric[source] for alias, source in ranges.items() if source in numeric},
             means=[alias for alias, statistic in statistics.items() if statistic == "mean"],
             labels={alias: self._schema.trees.get(source) for alias, source in ranges.items() if source not in numeric},
             missing=self._job.missing,
@@ -139,9 +143,9 @@ class MemoryEngine:
             rows = pa.array(self._order)
             originals = {alias: self._table.column(source).take(rows) for alias, source in sources.items()}
             for alias, statistic in statistics.items():
-                if alias in original.labels:
+                if statistic != "value":
                     originals[alias] = tables.as_text(originals[alias])
-                elif statistic == "value" and form is not None:
+                elif form is not None:
                     originals[alias] = tables.as_stored(originals[alias], form)
             with release_view(release, form, layout, self._progress.threads, originals) as run:
                 return auditor.audit(run, layout, self._job.promise, columns_of(release, form), original)

@@ -53,6 +53,10 @@ def release_view(
             if originals is not None:
                 _register_originals(connection, originals)
             yield lambda sql: connection.execute(sql).fetchall()
+        except (duckdb.InterruptException, RuntimeError) as error:  # how DuckDB tells of a Ctrl-C during a query
+            if "interrupt" not in str(error).lower():
+                raise
+            raise KeyboardInterrupt from None
         except duckdb.OutOfMemoryException:
             raise MachineError("The audit ran out of memory.") from None
         except duckdb.Error as error:  # DuckDB's messages quote cells
@@ -82,11 +86,12 @@ def _register_file(connection: Any, path: str, form: Format, places: Sequence[st
         return
     columns = ", ".join(f"{place}: 'VARCHAR'" for place in places)
     compression = "gzip" if form.gzipped else "none"
+    lone = str(len(places) == 1).lower()  # in a lone column a missing cell is written ""
     # Text is parsed once into a temporary table: every check reads it again.
     connection.execute(
         f"CREATE TEMP TABLE file AS SELECT * FROM read_csv({_text(path)}, auto_detect=false, header=true, "
-        f"columns={{{columns}}}, delim={_text(form.delimiter)}, quote='\"', escape='\"', nullstr='', "
-        f"allow_quoted_nulls=false, compression='{compression}', hive_partitioning=false, max_line_size={tables.BLOCK})"
+        f"columns={{{columns}}}, delim={_text(form.delimiter)}, quote='\"', escape='\"', nullstr='', allow_quoted_nulls={lone}, "
+        f"compression='{compression}', hive_partitioning=false, max_line_size={tables.BLOCK})"
     )
 
 

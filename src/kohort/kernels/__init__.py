@@ -6,8 +6,13 @@ Kernels are compiled on first use for the dtypes at hand and cached on disk; `on
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, TypeVar
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -17,10 +22,35 @@ def kernel(function: _Function) -> _Function:
     """Compile without the GIL; cache on disk where some folder can be written, in memory only where none can."""
     import numba
 
+    folder = _cache_folder()
+    if folder is None:
+        return numba.njit(nogil=True)(function)
+    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)  # read when a function is decorated
     try:
         return numba.njit(nogil=True, cache=True)(function)
-    except RuntimeError:  # numba found no folder for its cache
-        return numba.njit(nogil=True)(function)
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+@cache
+def _cache_folder() -> Path | None:
+    """A folder of its own for this version of the kernels, or None if none can be written.
+
+    numba sees that a function's own file changed, but not that a kernel it calls did: a stale kernel would go on running
+    the old code. So the sources of all kernels are part of the folder's name.
+    """
+    import numba
+
+    sources = sorted(Path(__file__).parent.glob("*.py"))
+    state = sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
+    home = numba.config.CACHE_DIR or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(home) / "kohort" / f"kernels-{state}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            return folder
+    except OSError:
+        return None
 
 
 @contextmanager

@@ -35,16 +35,19 @@ def numeric(
 @kernel
 def tree(
     codes: NDArray[np.unsignedinteger],  # IN (rows), cluster by cluster; 0 = missing
-    ancestors: NDArray[np.int32],  # IN (height + 1, leaves)
+    ancestors: NDArray[np.int32],  # IN (levels + 1, leaves): the node above each leaf
+    heights: NDArray[np.int64],  # IN (nodes): edges from each node down to its deepest leaf
     first: NDArray[np.int64],  # IN (clusters + 1): where each cluster begins
     below: NDArray[np.int64],  # scratch, zeros (nodes): members below each node of the cluster at hand
 ) -> float:
     """Centroid = the value with the least total distance to the members; ties: most frequent, then lowest code.
 
-    Two leaves are as many levels apart as there are levels on which their ancestors differ, so a value's total distance
-    follows from how many members share each of its ancestors. No value outside the cluster can be nearer than all inside.
+    Two leaves are as far apart as their common ancestor is high, that is the sum of a leaf's steps up while their ancestors
+    differ. So a value's total distance follows from how many members share each of its ancestors. No value outside the
+    cluster can be nearer than all inside.
     """
-    height = ancestors.shape[0] - 1
+    levels = ancestors.shape[0] - 1
+    height = heights[ancestors[levels, 0]] if ancestors.shape[1] > 0 else np.int64(1)
     total = 0.0
     for cluster in range(first.size - 1):
         size, missing = first[cluster + 1] - first[cluster], 0
@@ -53,8 +56,9 @@ def tree(
             if code == 0:
                 missing += 1
             else:
-                for level in range(height):
-                    below[ancestors[level, code - 1]] += 1
+                for level in range(levels):
+                    if level == 0 or ancestors[level, code - 1] != ancestors[level - 1, code - 1]:
+                        below[ancestors[level, code - 1]] += 1
         present = size - missing
         best, best_distance, best_count = np.int64(0), present * height, missing
         for row in range(first[cluster], first[cluster + 1]):
@@ -62,8 +66,9 @@ def tree(
             if code == 0:
                 continue
             distance = missing * height
-            for level in range(height):
-                distance += present - below[ancestors[level, code - 1]]
+            for level in range(levels):
+                step = heights[ancestors[level + 1, code - 1]] - heights[ancestors[level, code - 1]]
+                distance += step * (present - below[ancestors[level, code - 1]])
             count = below[ancestors[0, code - 1]]
             if distance < best_distance or (
                 distance == best_distance and (count > best_count or (count == best_count and code < best))
@@ -72,15 +77,15 @@ def tree(
         for row in range(first[cluster], first[cluster + 1]):
             code = np.int64(codes[row])
             if code != 0:
-                for level in range(height):
+                for level in range(levels):
                     below[ancestors[level, code - 1]] = 0
             if code == best:
                 continue
             if code == 0 or best == 0:
                 total += 1.0
                 continue
-            apart = 0
-            while ancestors[apart, code - 1] != ancestors[apart, best - 1]:
-                apart += 1
-            total += (apart / height) ** 2
+            level = 0
+            while ancestors[level, code - 1] != ancestors[level, best - 1]:
+                level += 1
+            total += (heights[ancestors[level, code - 1]] / height) ** 2
     return total

@@ -18,8 +18,9 @@ class AxisTables(NamedTuple):
     start: NDArray[np.int64]  # per axis: where its codes start in `down` and `up`, or its rows in `ancestors`
     size: NDArray[np.int64]  # per axis: number of codes, missing included
     height: NDArray[np.int64]  # per axis: levels of its tree
-    down: NDArray[np.int64]  # per numeric code: where a box that begins there is published to begin
-    up: NDArray[np.int64]  # per numeric code: where a box that ends there is published to end
+    scale: NDArray[np.float64]  # per numeric axis: cost of one unit of its numbers
+    down: NDArray[np.float64]  # per numeric code: where a box that begins there is published to begin
+    up: NDArray[np.float64]  # per numeric code: where a box that ends there is published to end
     ancestors: NDArray[np.int32]  # per tree, level by level from the leaves: the node above each code
     node_cost: NDArray[np.int64]  # per node of any tree
 
@@ -33,7 +34,8 @@ def width(axes: AxisTables, axis: int, low: int, high: int) -> int:
         return axes.full[axis]
     start = axes.start[axis]
     if axes.numeric[axis]:
-        return min(axes.up[start + high] - axes.down[start + low], axes.full[axis])
+        # Rounded once, after the difference: equal widths must be equal costs wherever they lie.
+        return min(np.int64(np.rint((axes.up[start + high] - axes.down[start + low]) * axes.scale[axis])), axes.full[axis])
     size = axes.size[axis]
     row = start
     for _ in range(axes.height[axis]):

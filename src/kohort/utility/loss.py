@@ -113,7 +113,7 @@ def square_error(points: Points, labels: NDArray[np.int64]) -> float:
             total += kernels.numeric(codes, _positions(axis, axis.first), _positions(axis, values), first)
         elif isinstance(axis, TreeAxis):
             below = np.zeros(len(axis.tree.labels), np.int64)
-            total += kernels.tree(codes, axis.tree.ancestors, first, below)
+            total += kernels.tree(codes, axis.tree.ancestors, axis.tree.node_height, first, below)
     return float(total)
 
 
@@ -121,4 +121,4 @@ def _positions(axis: NumericAxis, values: Numbers | None) -> NDArray[np.float64]
     """Where values lie between the smallest and the largest of the axis, in [0, 1]."""
     if values is None or not len(axis.first):
         return np.empty(0)
-    return np.asarray((values.astype(np.float64) - float(axis.first[0])) / (axis.range or 1.0))
+    return axis.offset(values) / (axis.range or 1.0)

@@ -1,0 +1,257 @@
+"""The auditor must refuse whatever is wrong with a release, and nothing may be left of what it refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import kohort
+from kohort import publishing, tables
+from kohort.errors import AuditError, RequestError
+
+CITIES = (("bonn", "rhine", "*"), ("koeln", "rhine", "*"), ("ulm", "south", "*"))
+SOURCE = pa.table(
+    {
+        "age": [20, 20, 20, None, 30, 31, 32, 33],
+        "city": ["bonn", "koeln", "bonn", "koeln", "ulm", "ulm", "ulm", "ulm"],
+        "sex": ["f"] * 4 + ["m"] * 4,
+        "disease": ["flu", "", None, "gout", "flu", "flu", "cough", "gout"],
+        "year": ["2001", "2001", "2002", "02", "2001", "2002", "2002", "2002"],
+    }
+)
+JOB: dict[str, Any] = {
+    "quasi": ["age", "city", "sex"],
+    "sensitive": "disease",
+    "other": "year",
+    "hierarchy": {"city": CITIES},
+    "k": 3,
+}
+RELEASE = {
+    "age": ["*"] * 4 + ["[30 - 33]"] * 4,
+    "city": ["rhine"] * 4 + ["ulm"] * 4,
+    "sex": ["f"] * 4 + ["m"] * 4,
+    "disease": SOURCE["disease"].to_pylist(),
+    "year": SOURCE["year"].to_pylist(),
+}
+
+
+def cell(column, row, value):
+    """Change one cell."""
+
+    def change(told):
+        told[column][row] = value
+
+    return change
+
+
+def cells(column, value):
+    """Change the second class as a whole, so that its size stays."""
+
+    def change(told):
+        told[column][4:] = [value] * 4
+
+    return change
+
+
+def rows(order):
+    """Other rows."""
+
+    def change(told):
+        for column, values in told.items():
+            told[column] = [values[row] for row in order]
+
+    return change
+
+
+def columns(*names):
+    """Other columns: `a=b` is column b under the name a."""
+
+    def change(told):
+        kept = {name.split("=")[0]: told[name.split("=")[-1]] for name in names}
+        told.clear()
+        told.update(kept)
+
+    return change
+
+
+IN_CELLS = {
+    "a node above one row only: a class of one": ("k", cell("city", 4, "south")),
+    "missing alone: a class of one, all its cells true": ("k", cell("age", 3, None)),
+    "everything hidden in one row": ("k", cell("sex", 7, "*")),
+    "a sensitive cell": ("carried", cell("disease", 0, "gout")),
+    "a sensitive cell gone": ("carried", cell("disease", 0, None)),
+    "a missing sensitive cell made up": ("carried", cell("disease", 2, "flu")),
+    "an empty sensitive text made missing": ("carried", cell("disease", 1, None)),
+    "another cell, equal as a number": ("carried", cell("year", 3, "2")),
+    "an interval that ends too early": ("cells", cells("age", "[30 - 32]")),
+    "an interval that begins too late": ("cells", cells("age", "[30.5 - 33]")),
+    "an interval with its ends crossed": ("cells", cells("age", "[33 - 30]")),
+    "a single number": ("cells", cells("age", "30")),
+    "no number at all": ("cells", cells("age", "thirties")),
+    "numbers told to be missing": ("cells", cells("age", None)),
+    "a node of another branch": ("cells", cells("city", "rhine")),
+    "a leaf of another row": ("cells", cells("city", "bonn")),
+    "a label of no tree": ("cells", cells("city", "atlantis")),
+    "a label told to be missing": ("cells", cells("city", None)),
+    "another text": ("cells", cells("sex", "f")),
+    "rows in another order": ("cells", rows(range(7, -1, -1))),
+    "two rows of one class swapped": ("carried", rows([0, 1, 3, 2, 4, 5, 6, 7])),
+    "one row twice, one not at all": ("carried", rows([0, 1, 2, 3, 4, 5, 6, 6])),
+}
+IN_SHAPE = {
+    "a row dropped": ("rows", rows(range(7))),
+    "a row doubled": ("rows", rows([*range(8), 7])),
+    "no rows": ("rows", rows([])),
+    "a column added": ("columns", columns("age", "city", "sex", "disease", "year", "row=disease")),
+    "a sensitive column renamed": ("columns", columns("age", "city", "sex", "illness=disease", "year")),
+    "a quasi-identifier renamed": ("columns", columns("Age=age", "city", "sex", "disease", "year")),
+    "a column dropped": ("columns", columns("age", "city", "sex", "disease")),
+    "columns in another order": ("columns", columns("city", "age", "sex", "disease", "year")),
+}
+
+
+def tampered(table, change):
+    told = {name: column.cast(pa.string()).to_pylist() for name, column in zip(table.column_names, table.columns, strict=True)}
+    change(told)
+    return pa.table({name: pa.array(values, pa.string()) for name, values in told.items()})
+
+
+def tamper_with_files(monkeypatch, change):
+    honest = tables.batches_to_file
+
+    def write(batches, schema, path, form):
+        table = tampered(pa.Table.from_batches(batches, schema), change)
+        honest(table.to_batches(), table.schema, path, form)
+
+    monkeypatch.setattr(tables, "batches_to_file", write)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
+def test_an_honest_release_passes(suffix, tmp_path, monkeypatch):
+    tamper_with_files(monkeypatch, lambda _told: None)
+    release = kohort.anonymize(SOURCE, **JOB, keep_order=True, output=tmp_path / f"out{suffix}")
+    assert release.table.to_pydict() == RELEASE
+    assert {check.verdict for check in release.evidence.checks} == {"pass"}
+    assert [path.name for path in tmp_path.iterdir()] == [f"out{suffix}"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("what", IN_CELLS | IN_SHAPE)
+def test_a_wrong_file_is_refused(what, suffix, tmp_path, monkeypatch):
+    check, change = (IN_CELLS | IN_SHAPE)[what]
+    tamper_with_files(monkeypatch, change)
+    with pytest.raises(AuditError, match=rf"\b{check}: required"):
+        kohort.anonymize(SOURCE, **JOB, keep_order=True, output=tmp_path / f"out{suffix}")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("what", IN_CELLS)
+def test_a_wrong_table_is_refused(what, monkeypatch):
+    check, change = IN_CELLS[what]
+    honest = publishing.Publication.batches
+
+    def batches(self, order):
+        table = tampered(pa.Table.from_batches(honest(self, order), self.schema), change)
+        return table.cast(self.schema).to_batches()
+
+    monkeypatch.setattr(publishing.Publication, "batches", batches)
+    with pytest.raises(AuditError, match=rf"\b{check}: required"):
+        kohort.anonymize(SOURCE, **JOB, keep_order=True)
+
+
+def test_a_refused_file_does_not_replace_the_one_before(tmp_path, monkeypatch):
+    target = tmp_path / "out.csv"
+    kohort.anonymize(SOURCE, **JOB, output=target)
+    before = target.read_bytes()
+    tamper_with_files(monkeypatch, cell("disease", 0, "gout"))
+    with pytest.raises(AuditError):
+        kohort.anonymize(SOURCE, **JOB, keep_order=True, output=target, force=True)
+    assert target.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [target]
+
+
+@pytest.mark.parametrize("text", ["31.6", "32", "*x", None])
+def test_a_wrong_mean_is_refused(text, tmp_path, monkeypatch):
+    tamper_with_files(monkeypatch, cells("age.mean", text))
+    with pytest.raises(AuditError, match="cells: required"):
+        kohort.anonymize(SOURCE, **JOB, statistic={"age": "both"}, keep_order=True, output=tmp_path / "out.csv")
+    assert not list(tmp_path.iterdir())
+
+
+def test_integers_that_differ_beyond_doubles_are_told_apart(tmp_path, monkeypatch):
+    table = pa.table({"a": [2**61] * 4 + [2**60] * 4})
+    tamper_with_files(monkeypatch, cells("a", str(2**60 + 1)))
+    with pytest.raises(AuditError, match="cells: required"):
+        kohort.anonymize(table, quasi="a", k=3, keep_order=True, output=tmp_path / "out.csv")
+
+
+# --- releases that are right and must pass
+
+
+@pytest.mark.parametrize("column", [[None, None, 1, 1], [None, None, "u", "u"]], ids=["number", "text"])
+def test_a_lone_column_with_missing_values(column, tmp_path):
+    assert kohort.anonymize(pa.table({"a": column}), quasi="a", k=2, output=tmp_path / "out.csv").evidence.k == 2
+
+
+def test_a_missing_token_in_a_typed_column():
+    table = pa.table({"a": [-1, -1, 5, 5], "b": ["x", "x", "y", "y"]})
+    assert kohort.anonymize(table, quasi=["a", "b"], missing="-1", k=2).evidence.k == 2
+
+
+# --- audit() of a table that is there
+
+
+def fits(one, other):
+    """Whether two published combinations do not contradict each other when missing and * may be anything."""
+    return all(a == b or {a, b} & {None, "*"} for a, b in zip(one, other, strict=True))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@given(
+    told=st.lists(st.tuples(*[st.sampled_from([None, "*", "", "a", "b"])] * 3), min_size=1, max_size=30),
+    k=st.integers(2, 4),
+)
+def test_audit_counts_like_anybody(told, k):
+    classes = Counter(told)
+    candidates = min(sum(count for other, count in classes.items() if fits(one, other)) for one in classes)
+    table = pa.table({name: pa.array(values, pa.string()) for name, values in zip("xyz", zip(*told, strict=True), strict=True)})
+    evidence = kohort.audit(table, quasi=["x", "y", "z"], k=k, threads=1)
+    smallest, wildcard = evidence.checks[:2]
+    assert (evidence.rows, evidence.classes, evidence.k) == (len(told), len(classes), min(classes.values()))
+    assert evidence.dm == sum(count**2 for count in classes.values())
+    assert (smallest.verdict == "pass") == (evidence.k >= k) == evidence.passed
+    assert wildcard.found == candidates
+    assert candidates >= evidence.k
+
+
+def test_rows_with_missing_values_are_counted(tmp_path):
+    """Three rows of one class, one row whose cells are all missing: k is 1, in a file as in a table."""
+    path = tmp_path / "told.csv"
+    path.write_text("age,sex\n[1 - 2],f\n[1 - 2],f\n,\n[1 - 2],f\n", encoding="utf-8")
+    for source in (path, tables.read(path)[0]):
+        evidence = kohort.audit(source, quasi=["age", "sex"], k=2)
+        assert (evidence.rows, evidence.k, evidence.passed) == (4, 1, False)
+
+
+def test_columns_that_differ_in_case_only_are_two():
+    table = pa.table({"Age": [1, 1, 2, 2], "age": [1, 2, 3, 4]})
+    assert kohort.audit(table, quasi=["Age", "age"], k=2).k == 1
+    assert kohort.audit(table, quasi=["Age"], k=2).k == 2
+
+
+def test_columns_that_should_be_withheld():
+    table = pa.table({"a": ["*"] * 4, "name": ["n"] * 4})
+    assert kohort.audit(table.select(["a"]), quasi="a", identifier="name", k=4).passed
+    found = kohort.audit(table, quasi="a", identifier="name", k=4)
+    assert [check.name for check in found.failures()] == ["withheld"]
+
+
+def test_a_table_without_rows_or_without_the_column():
+    assert not kohort.audit(pa.table({"a": pa.array([], pa.string())}), quasi="a", k=2).passed
+    with pytest.raises(RequestError, match="no column 'b'"):
+        kohort.audit(pa.table({"a": ["x"]}), quasi=["b"], k=2)
