@@ -132,6 +132,7 @@ def audit(
         release: pa.Table | Path = Path(source) if isinstance(source, (str, os.PathLike)) else tables.read(source)[0]
         form = tables.format_in(release) if isinstance(release, Path) else None
         names = columns_of(release, form)
+        tables.require_distinct(names)
         # A job speaks of the source; its identifiers and dropped columns are not in the release.
         quasi = [
             name if statistic != "mean" else f"{name}.mean"

@@ -8,19 +8,22 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from kohort import __version__
-from kohort.errors import KohortError
+from kohort.errors import CancelledError, KohortError
 
 if TYPE_CHECKING:
     from kohort.api import Release
     from kohort.auditor import Evidence
+    from kohort.progress import Progress
 
+STOPPING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 
@@ -29,9 +32,9 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 def _names(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> list[str] | None:
     """One comma list, names quoted where they hold a comma; or the flag repeated, each taken as it stands."""
-    if not given:
-        return None
-    return [name.strip() for name in next(csv.reader(given, skipinitialspace=True))] if len(given) == 1 else list(given)
+    if len(given) == 1 and "," in given[0]:
+        return next(csv.reader(given, skipinitialspace=True))
+    return list(given) or None
 
 
 def _pairs(convert: Callable[[str], Any] = str, *, last: bool = False) -> Callable[..., dict[str, Any] | None]:
@@ -78,16 +81,24 @@ def _promise_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@click.group(context_settings=CONTEXT, epilog="Start with: kohort demo")
+EXIT_CODES = """\b
+Exit codes:
+  0   done and proven
+  1   the promise cannot be kept, or the audit failed; nothing is written
+  2   the request is wrong
+  3   the machine failed: disk, memory
+  130 interrupted
+\b
+Start with: kohort demo
+"""
+
+
+@click.group(context_settings=CONTEXT, epilog=EXIT_CODES, no_args_is_help=True)
 @click.version_option(__version__, "-V", "--version", message="kohort %(version)s")
 def group() -> None:
-    r"""Publish tables about people so that everyone hides in a cohort of at least k, and prove it.
+    """Publish tables about people so that everyone hides in a cohort of at least k, and prove it.
 
     The written file itself is re-checked before anyone may have it; if the check fails, nothing is written.
-
-    \b
-    Exit codes: 0 done and proven; 1 the promise cannot be kept or the audit failed (nothing written);
-    2 the request is wrong; 3 the machine failed; 130 interrupted.
     """
 
 
@@ -163,11 +174,14 @@ def anonymize(
 ) -> None:
     """Anonymize INPUT into OUTPUT; OUTPUT appears only if its audit passes."""
     from kohort import api
-    from kohort.job import Job
+    from kohort.job import Job, require_job_file
 
     job = Job.build(job_file, **{name: value for name, value in settings.items() if value not in (None, ())})
+    if save_job:
+        require_job_file(save_job, force)
     with _watched(job.threads) as progress:
         release = api.anonymize(source, job, output=output, force=force, progress=progress)
+        _PUBLISHED.append(output)
     if save_job:
         release.job.save(save_job)
     if as_json:
@@ -204,7 +218,7 @@ def audit(release: Path, job_file: Path | None, as_json: bool, **settings: Any) 
         sys.exit(1)
 
 
-@group.command()
+@group.command(epilog="Example: kohort methods --json")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 def methods(as_json: bool) -> None:
     """List every method: paper, cost, options, what it can promise."""
@@ -237,7 +251,7 @@ def methods(as_json: bool) -> None:
             click.echo(f"  --option {name}={json.dumps(option['default'])}  {option['description']}")
 
 
-@group.command()
+@group.command(epilog="Example: kohort demo --folder sample --k 10")
 @click.option(
     "--folder", type=click.Path(path_type=Path), default=Path("kohort-demo"), show_default=True, help="Where the files go."
 )
@@ -272,42 +286,67 @@ def _tell_checks(evidence: Evidence) -> None:
         click.echo(f"  {check.verdict:<7} {check.name:<11} required {check.required}, found {found}: {check.meaning}")
 
 
-def _watched(threads: int | None) -> Any:
+@contextmanager
+def _watched(threads: int | None) -> Iterator[Progress]:
+    """A progress shown on stderr and stopped by signals, even by one that some library swallows."""
     from kohort.watching import watched
 
-    return watched(threads)
+    with watched(threads) as progress:
+
+        def stop(_signal: int, _frame: object) -> None:
+            progress.cancel()
+            raise KeyboardInterrupt
+
+        before = {number: signal.signal(number, stop) for number in STOPPING}
+        try:
+            yield progress
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
-def _stop(_signal: int, _frame: object) -> None:
-    raise KeyboardInterrupt
+_PUBLISHED: list[Path] = []
+"""What this process has put in place: from then on no message may say that nothing was published."""
 
 
 def main() -> None:
     """Entry point: every error becomes one message and an exit code; a traceback could show people's records."""
-    signal.signal(signal.SIGTERM, _stop)
+    _PUBLISHED.clear()
     try:
         group(standalone_mode=False)
+        sys.stdout.flush()
+        code = 0
     except click.ClickException as error:
         error.show()
         code = error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("Interrupted; nothing was published.", err=True)
-        code = 130
+    except (KeyboardInterrupt, click.Abort, CancelledError):
+        code = _say("Interrupted", 130)
     except KohortError as error:
         click.echo(f"Error: {error}", err=True)
         code = error.exit_code
     except MemoryError:
-        click.echo("Error: out of memory; nothing was published.", err=True)
-        code = 3
+        code = _say("Error: out of memory", 3)
     except Exception as error:
         if os.environ.get("KOHORT_DEBUG"):
             raise
         place = traceback.extract_tb(error.__traceback__)[-1]
-        told = f"{type(error).__name__} in {Path(place.filename).name}, line {place.lineno}"
-        click.echo(
-            f"Error: kohort failed ({told}); nothing was published. Please report this; KOHORT_DEBUG=1 shows more.", err=True
-        )
-        code = 3
-    else:
-        code = 0
+        what = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
+        told = f"{what} in {Path(place.filename).name}, line {place.lineno}"
+        code = _say(f"Error: kohort failed ({told}; KOHORT_DEBUG=1 shows more, please report it)", 3)
+    _leave(code)
+
+
+def _say(what: str, code: int) -> int:
+    """What happened, and whether a release is in place all the same."""
+    outcome = f"the release is in place: {_PUBLISHED[-1]}." if _PUBLISHED else "nothing was published."
+    click.echo(f"{what}; {outcome}", err=True)
+    return code
+
+
+def _leave(code: int) -> NoReturn:
+    """Exit without the interpreter's own complaint when stdout can take no more."""
+    with suppress(OSError):
+        sys.stdout.flush()
+        sys.exit(code)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)

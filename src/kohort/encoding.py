@@ -72,6 +72,8 @@ def _distinct(column: pa.ChunkedArray, name: str, missing: Sequence[str]) -> tup
     kind = column.type
     if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         raise RequestError(f"Column {name!r} of type {kind} has no values that can be compared as text or number.")
+    if pa.types.is_null(kind):
+        column = column.cast(pa.string())
     if pa.types.is_dictionary(kind):  # one from outside may hold a value twice
         column = column.cast(kind.value_type)
     column = column.dictionary_encode()

@@ -7,6 +7,7 @@ of its first and last. Everything built on trees here rests on this.
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -78,9 +79,23 @@ def build(rows: Iterable[Sequence[str]], name: str = "tree") -> Tree:
     >>> tree.leaves, tree.height
     (('a', 'e', 'b'), 2)
     """
-    paths = [tuple(row) for row in rows if any(row)]
-    if not paths:
+    numbered = [(number, _trimmed(row)) for number, row in enumerate(rows, start=1)]
+    return _build([(number, path) for number, path in numbered if path and path[0]], name)
+
+
+def _trimmed(row: Sequence[str]) -> tuple[str, ...]:
+    """Without the empty cells that spreadsheets leave at the end of a line."""
+    end = max((place for place, cell in enumerate(row, start=1) if cell), default=0)
+    return tuple(row[:end])
+
+
+def _build(numbered: Sequence[tuple[int, tuple[str, ...]]], name: str) -> Tree:
+    if not numbered:
         raise RequestError(f"{name}: the tree is empty. Give one line per value: value;level1;...;*")
+    empty = next((number for number, path in numbered if "" in path), None)
+    if empty is not None:
+        raise RequestError(f"{name}: line {empty} has an empty label. An empty cell means missing; give the label a name.")
+    paths = [path for _number, path in numbered]
     roots = {path[-1] for path in paths if len(path) > 1}
     if len(roots) == 1:
         paths = [path if len(path) > 1 else (*path, *roots) for path in paths]
@@ -89,7 +104,7 @@ def build(rows: Iterable[Sequence[str]], name: str = "tree") -> Tree:
     depth = max(map(len, paths))
     # Aligned at the root: a short row's leaf stands for itself (None) until its parent's level.
     aligned = [(path[0], *[None] * (depth - len(path)), *path[1:]) for path in paths]
-    _require_one_parent(aligned, name)
+    _require_one_parent([number for number, _path in numbered], aligned, name)
     aligned = _depth_first(dict.fromkeys(aligned))
     leaves = tuple(str(path[0]) for path in aligned)
     labels, levels, heights = list(leaves), [np.arange(len(leaves))], [0] * len(leaves)
@@ -114,26 +129,37 @@ def load(path: Path | str) -> Tree:
     """Read a tree file: no header; `;`, `,` or tab between the levels; quoted where needed."""
     file = Path(path)
     try:
-        text = file.read_text(encoding="utf-8-sig")
+        text = file.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise RequestError(f"The tree file {file} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
         raise RequestError(f"The tree file {file} is not UTF-8 text. Save it as UTF-8.") from None
-    first = text.split("\n", 1)[0]
-    delimiter = next((mark for mark in ";\t," if mark in first), ";")
+    read = {mark: _rows(text, mark) for mark in ";\t,"}
+    rows = max((rows for rows in read.values() if rows is not None), key=_fewest_fields, default=[])
+    if _fewest_fields(rows) < 2 and any(rows is None and mark in text for mark, rows in read.items()):
+        raise RequestError(f"The tree file {file} is not a proper CSV file: a quote is not closed as it should be.")
+    return _build([(number, path) for number, path in rows if path and path[0]], str(file))
+
+
+def _rows(text: str, delimiter: str) -> list[tuple[int, tuple[str, ...]]] | None:
+    """The lines of a tree file with their numbers; None if it is no CSV file with this delimiter."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
-        rows = list(csv.reader(text.splitlines(), delimiter=delimiter, strict=True))
-    except csv.Error as error:
-        raise RequestError(f"The tree file {file} is not a proper CSV file: {error}.") from None
-    return build(rows, str(file))
+        return [(reader.line_num, _trimmed(row)) for row in reader]
+    except csv.Error:
+        return None
 
 
-def _require_one_parent(lines: Sequence[Line], name: str) -> None:
+def _fewest_fields(rows: Sequence[tuple[int, tuple[str, ...]]]) -> int:
+    return min((len(path) for _number, path in rows if path), default=0)
+
+
+def _require_one_parent(numbers: Sequence[int], lines: Sequence[Line], name: str) -> None:
     parents: dict[tuple[int, str], tuple[int, str | None]] = {}
-    leaves: dict[str | None, int] = {}
-    for number, line in enumerate(lines, start=1):
-        known = leaves.setdefault(line[0], number)
-        if line != lines[known - 1]:
+    leaves: dict[str | None, tuple[int, Line]] = {}
+    for number, line in zip(numbers, lines, strict=True):
+        known, same = leaves.setdefault(line[0], (number, line))
+        if line != same:
             message = f"{name}: line {number} puts the value of line {known} under another parent. Keep one of them."
             raise RequestError(message)
         for level, label in enumerate(line[1:-1], start=1):

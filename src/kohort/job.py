@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from kohort.algorithms import METHODS, Method, Options
 from kohort.errors import RequestError, nearest
@@ -24,6 +24,9 @@ from kohort.schema import ROLES, Column, Role
 
 PER_COLUMN = tuple(name for name in Column.model_fields if name != "role")
 QUASI_ONLY = tuple(name for name in PER_COLUMN if name != "allow")
+
+
+_TABLES = ("promise", "columns", "option")
 
 
 class Job(BaseModel):
@@ -44,6 +47,11 @@ class Job(BaseModel):
     promise: Promise = Field(default_factory=Promise)
     columns: dict[str, Column] = Field(default_factory=dict)
 
+    @field_validator("missing", mode="before")
+    @classmethod
+    def _one_or_more(cls, given: Any) -> Any:
+        return (given,) if isinstance(given, str) else given
+
     # --- building
 
     @classmethod
@@ -60,8 +68,10 @@ class Job(BaseModel):
             nested = _copy(base)
         elif base is None:
             nested = {}
-        else:
+        elif isinstance(base, (str, os.PathLike)):
             nested = _read(Path(base))
+        else:
+            raise RequestError(f"A job cannot be made from a {type(base).__name__}. Give a job, a dict or a file.")
         problems = [*_fold(nested, settings), *_method_mistakes(nested), *_column_mistakes(nested)]
         try:
             job = cls.model_validate(nested)
@@ -126,6 +136,16 @@ class Job(BaseModel):
             raise RequestError(f"The job could not be saved to {file}: {error.strerror}.") from None
 
 
+def require_job_file(file: Path, force: bool) -> None:
+    """Refuse, before any work is done, to save a job where it would overwrite something or could not be read again."""
+    if file.suffix not in (".toml", ".json"):
+        raise RequestError(f"A job is saved as .toml or .json, not as {file.name!r}.")
+    if not file.parent.is_dir():
+        raise RequestError(f"There is no folder {file.parent}. Create it first.")
+    if file.exists() and not force:
+        raise RequestError(f"{file} exists. Choose another name, or say --force to replace it.")
+
+
 def _copy(nested: Mapping[str, Any]) -> dict[str, Any]:
     return {key: _copy(value) if isinstance(value, Mapping) else value for key, value in nested.items()}
 
@@ -133,7 +153,7 @@ def _copy(nested: Mapping[str, Any]) -> dict[str, Any]:
 def _read(file: Path) -> dict[str, Any]:
     """A job file; tree files in it are relative to it."""
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise RequestError(f"The job file {file} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
@@ -163,45 +183,56 @@ def _relocated(nested: dict[str, Any], move: Any) -> dict[str, Any]:
     return nested
 
 
+_SETTINGS = {*ROLES, *PER_COLUMN, "k", *Job.model_fields}
+
+
 def _fold(nested: dict[str, Any], settings: Mapping[str, Any]) -> list[str]:
-    """Fold flat settings into a nested job; return the mistakes that pydantic could not see."""
+    """Fold settings, flat or nested, into a nested job; return the mistakes that pydantic could not see."""
+    given = {name: value for name, value in settings.items() if value is not None}
+    problems = [f"There is no setting {name!r}.{nearest(name, sorted(_SETTINGS))}" for name in given if name not in _SETTINGS]
+    for name in ("promise", "columns", "option"):
+        if name in given:
+            _merge(nested, name, given[name])
+    if "k" in given:
+        _merge(nested, "promise", {"k": given["k"]})
+    nested.setdefault("columns", {})
+    if isinstance(nested["columns"], dict):
+        problems += _fold_columns(nested["columns"], given)
+    nested.update({name: _plain(given[name]) for name in given if name in Job.model_fields and name not in _TABLES})
+    return problems
+
+
+def _merge(nested: dict[str, Any], name: str, given: Any) -> None:
+    """Add to a table of settings; what is no table is left for pydantic to refuse."""
+    before = nested.get(name, {})
+    if isinstance(before, Mapping):
+        nested[name] = {**before, **given} if isinstance(given, Mapping) else given
+
+
+def _fold_columns(columns: dict[str, Any], given: Mapping[str, Any]) -> list[str]:
     problems: list[str] = []
-    columns = nested.setdefault("columns", {})
-    if not isinstance(columns, dict):
-        return problems
     role_of: dict[str, str] = {}
     for role in ROLES:
-        named = _names(settings.get(role))
+        named = _names(given.get(role, ()))
+        if named is None:
+            problems.append(f"{role} must be a column's name or a list of them.")
+            continue
         twice = [name for name in named if role_of.setdefault(name, role) != role]
         problems += [f"Column {name!r} has two roles, {role_of[name]} and {role}. Give it one." for name in twice]
     for name, role in role_of.items():
-        columns[name] = {**(columns.get(name) or {}), "role": role}
+        _merge(columns, name, {"role": role})
     for setting in PER_COLUMN:
-        given = settings.get(setting)
-        values = dict.fromkeys(_names(given), True) if setting == "allow" else given
-        if values is None:
-            continue
+        values = given.get(setting, {})
+        if setting == "allow" and not isinstance(values, Mapping):
+            values = dict.fromkeys(_names(values) or (), True) or values
         if not isinstance(values, Mapping):
             problems.append(f"{setting} must name its columns: {setting}={{'column': value}}.")
             continue
         for name, value in values.items():
             if name in columns:
-                columns[name] = {**columns[name], setting: _plain(value)}
+                _merge(columns, name, {setting: _plain(value)})
             else:
                 problems.append(f"{setting} names column {name!r}, which has no role.{nearest(name, columns)}")
-    if settings.get("k") is not None:
-        nested["promise"] = {**(nested.get("promise") or {}), "k": settings["k"]}
-    flat = {*ROLES, *PER_COLUMN, "k"}
-    known = {*flat, *Job.model_fields} - {"columns", "promise"}
-    for setting, value in settings.items():
-        if setting in flat or value is None:
-            continue
-        if setting not in Job.model_fields:
-            problems.append(f"There is no setting {setting!r}.{nearest(setting, sorted(known))}")
-        elif setting == "option":
-            nested[setting] = {**(nested.get(setting) or {}), **value} if isinstance(value, Mapping) else value
-        else:
-            nested[setting] = (value,) if setting == "missing" and isinstance(value, str) else _plain(value)
     return problems
 
 
@@ -231,10 +262,14 @@ def _column_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
             yield f"Column {name!r} is {role}: allow only serves columns with the role other."
 
 
-def _names(given: Any) -> list[str]:
-    if given is None:
-        return []
-    return [given] if isinstance(given, str) else [str(name) for name in given]
+def _names(given: Any) -> list[str] | None:
+    """One name or several; None if it is neither."""
+    if isinstance(given, str):
+        return [given]
+    if isinstance(given, Iterable) and not isinstance(given, Mapping):
+        names = list(given)
+        return names if all(isinstance(name, str) for name in names) else None
+    return None
 
 
 def _plain(value: Any) -> Any:
@@ -247,7 +282,8 @@ def _sentences(error: ValidationError, model: type[BaseModel], where: str = "set
         *path, last = [str(part) for part in finding["loc"]] or [where]
         place = ".".join([*path, last])
         if finding["type"] == "extra_forbidden":
-            yield f"There is no {where} {place!r}.{nearest(last, _fields(model, path))}"
+            elsewhere = " It belongs under [promise]." if not path and last in Promise.model_fields else None
+            yield f"There is no {where} {place!r}.{elsewhere or nearest(last, _fields(model, path))}"
         elif finding["type"] == "missing":
             yield f"{place} is not given."
         elif finding["type"] == "literal_error":

@@ -104,10 +104,11 @@ def _trees(columns: Mapping[str, Column], folder: Path | None) -> tuple[dict[str
     problems: list[str] = []
     if folder and not folder.is_dir():
         problems.append(f"There is no folder of trees {folder}.")
+    files = list(folder.iterdir()) if folder and folder.is_dir() else []
     for name, column in columns.items():
         source = column.hierarchy
-        if source is None and folder and column.type is None and (folder / f"{name}.csv").is_file():
-            source = str(folder / f"{name}.csv")
+        if source is None and folder and column.type is None:
+            source = next((str(file) for file in files if file.name == f"{name}.csv"), None)
         if source is None or column.role != "quasi":
             continue
         if column.type not in (None, "text"):
@@ -144,6 +145,8 @@ def _unsafe(schema: Schema, table: pa.Table) -> list[str]:
 
 
 def _looks_personal(column: pa.ChunkedArray) -> str | None:
+    if pa.types.is_nested(column.type):  # Arrow counts no lists
+        column = pa.chunked_array([pa.array([None if cell is None else str(cell) for cell in column.to_pylist()], pa.string())])
     present = column.drop_null()
     if not len(present):
         return None

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from kohort import api, datasets
-from kohort.errors import MachineError
+from kohort.errors import MachineError, RequestError
 from kohort.progress import Progress
 
 BEFORE = ("name", "age", "sex", "zip", "occupation")
@@ -23,8 +23,10 @@ CANDIDATES = 200  # cohorts looked at to find one worth showing
 def tell(folder: Path, rows: int, k: int, progress: Progress) -> None:
     """Make the sample, anonymize it through its files as a user would, and say what happened."""
     console = Console(highlight=False)
+    sample = datasets.hospital(rows)
     try:
-        source, job = datasets.hospital(rows).write(folder, k=k)
+        _require_own(folder, ",".join(sample.table.column_names))
+        source, job = sample.write(folder, k=k)
     except OSError as error:
         raise MachineError(f"{folder} could not be written: {error.strerror}.") from None
     target = folder / "release.csv"
@@ -52,10 +54,18 @@ def tell(folder: Path, rows: int, k: int, progress: Progress) -> None:
         (job, "what was asked"),
         (target, "the release"),
     ):
-        console.print(f"  {path!s:<28} {what}", soft_wrap=True)
+        console.print(f"  {path!s:<28} {what}", soft_wrap=True, markup=False)
     console.print(
         f"\nNow yours: kohort anonymize YOUR.csv -o release.csv --quasi age,sex --sensitive diagnosis --k {k}", soft_wrap=True
     )
+
+
+def _require_own(folder: Path, header: str) -> None:
+    """The demo replaces the files of an earlier demo, and nothing else."""
+    there = [name for name in ("patients.csv", "job.toml", "release.csv", "trees") if (folder / name).exists()]
+    ours = "patients.csv" in there and (folder / "patients.csv").read_bytes().startswith(f"{header}\n".encode())
+    if there and not ours:
+        raise RequestError(f"{folder} holds files that the demo did not make ({', '.join(there)}). Choose another --folder.")
 
 
 def _cohort_to_show(release: api.Release) -> NDArray[np.int64]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
@@ -25,6 +26,7 @@ from kohort.errors import MachineError, RequestError, listed
 
 DELIMITERS = ",;\t|"
 SUFFIXES: dict[str, Literal["csv", "parquet"]] = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
+FIELD_START, UNQUOTED, QUOTED, LINE_END = 0, 1, 2, 4  # states of kernels.csv_marks
 BLOCK = 1 << 24  # bytes the CSV reader takes at a time; also the longest row it accepts
 
 
@@ -60,11 +62,15 @@ def read(source: Any) -> tuple[pa.Table, Format | None]:
     else:
         message = f"Cannot read a table from a {type(source).__name__}. Give a path, a pyarrow table or a data frame."
         raise RequestError(message)
-    names = table.column_names
+    require_distinct(table.column_names)
+    return _plain(table), form
+
+
+def require_distinct(names: list[str]) -> None:
+    """Columns are told apart by name."""
     doubled = sorted({name for name in names if names.count(name) > 1})
     if doubled:
         raise RequestError(f"The table has several columns of the same name: {listed(doubled)}. Rename them.")
-    return _plain(table), form
 
 
 def _plain(table: pa.Table) -> pa.Table:
@@ -102,7 +108,10 @@ def column_names(path: Path, form: Format) -> list[str]:
         if form.kind == "parquet":
             return list(pq.read_schema(path).names)
         with _open_text(path, form.gzipped) as file:
-            return next(csv.reader(file, delimiter=form.delimiter), [])
+            names = next(csv.reader(file, delimiter=form.delimiter), [])
+    if not names:
+        raise RequestError(f"{path} does not begin with a header line. Put the names of the columns there.")
+    return names
 
 
 @contextmanager
@@ -115,11 +124,11 @@ def _reading(path: Path, form: Format) -> Iterator[None]:
     except (pa.ArrowMemoryError, MemoryError):
         raise MachineError(f"{path} does not fit into memory.") from None
     except (pa.ArrowException, EOFError, zlib.error, UnicodeDecodeError, csv.Error):
-        raise RequestError(f"{path} cannot be read as {form.kind}: {_what_is_wrong(path, form)}") from None
+        raise unreadable(path, form) from None
     except OSError as error:
         if error.errno is not None and not isinstance(error, gzip.BadGzipFile):
             raise MachineError(f"{path} could not be read: {error.strerror}.") from None
-        raise RequestError(f"{path} cannot be read as {form.kind}: {_what_is_wrong(path, form)}") from None
+        raise unreadable(path, form) from None
 
 
 def _open_text(path: Path, gzipped: bool) -> Any:
@@ -132,6 +141,7 @@ def _sniff_delimiter(path: Path, gzipped: bool) -> str:
         lines = [line for line, _ in zip(file, range(20), strict=False)]
     if not lines:
         raise RequestError(f"{path} is empty. Give a file with a header line and rows.")
+    lines = [lines[0], *(line for line in lines[1:] if len(line) < 100_000)]  # Python's reader has a limit
 
     def fields(delimiter: str) -> int:
         counts = {len(row) for row in csv.reader(lines, delimiter=delimiter) if row}
@@ -146,18 +156,63 @@ def _sniff_delimiter(path: Path, gzipped: bool) -> str:
 def _read_csv(path: Path, form: Format) -> pa.Table:
     """Every column as text, untouched. An empty cell is null, a quoted empty one is the empty text."""
     names = column_names(path, form)
-    with pa.input_stream(str(path), compression="gzip" if form.gzipped else None) as stream:
-        return pacsv.read_csv(
-            stream,
-            pacsv.ReadOptions(column_names=names, skip_rows=0, skip_rows_after_names=1, block_size=BLOCK),
-            pacsv.ParseOptions(delimiter=form.delimiter, newlines_in_values=True, ignore_empty_lines=len(names) > 1),
-            pacsv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()),
-                null_values=[""],
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=len(names) == 1,  # there "" is how a missing cell must be written
-            ),
+    _require_marks_in_order(path, form)
+    lone = len(names) == 1  # there an empty line is a missing cell, and "" is how it must be written
+    with _open_bytes(path, form) as stream:
+        try:
+            return pacsv.read_csv(
+                stream,
+                pacsv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=BLOCK),
+                pacsv.ParseOptions(delimiter=form.delimiter, newlines_in_values=True, ignore_empty_lines=not lone),
+                pacsv.ConvertOptions(
+                    column_types=dict.fromkeys(names, pa.string()),
+                    null_values=[""],
+                    strings_can_be_null=True,
+                    quoted_strings_can_be_null=lone,
+                ),
+            )
+        except pa.ArrowInvalid:
+            if _lines(path, form) > 1:
+                raise
+            return pa.table({name: pa.array([], pa.string()) for name in names})  # a header alone
+
+
+def _open_bytes(path: Path, form: Format) -> Any:
+    return pa.input_stream(str(path), compression="gzip" if form.gzipped else None)
+
+
+def _lines(path: Path, form: Format) -> int:
+    with _open_text(path, form.gzipped) as file:
+        return sum(1 for line, _ in zip(file, range(3), strict=False) if line.strip())
+
+
+def _require_marks_in_order(path: Path, form: Format) -> None:
+    """A quote that is never closed would silently make one cell of the rest of the file; a lone CR could hide rows."""
+    state = np.zeros(3, np.int64)
+    good, looking = True, False
+    with _open_bytes(path, form) as stream:
+        while good and (piece := stream.read(BLOCK)):
+            looking = looking or b'"' in piece or b"\r" in piece
+            if looking:
+                from kohort.kernels.csv_marks import check_marks
+
+                good = check_marks(np.frombuffer(piece, np.uint8), ord(form.delimiter), state)
+            else:
+                state[0] = FIELD_START if piece[-1:] in (b"\n", form.delimiter.encode()) else UNQUOTED
+                state[1] += piece.count(b"\n")
+    if not good and state[0] == LINE_END:
+        raise RequestError(
+            f"{path}: line {state[1] + 1} holds a carriage return without a line feed. Save it with usual line ends."
         )
+    if not good or state[0] == QUOTED:
+        raise RequestError(
+            f"{path}: the quote opened in line {state[2] + 1} is not closed as it should be. Double quotes inside cells."
+        )
+
+
+def unreadable(path: Path, form: Format) -> RequestError:
+    """The error for a file that a reader refused."""
+    return RequestError(f"{path} cannot be read as {form.kind}: {_what_is_wrong(path, form)}")
 
 
 def _what_is_wrong(path: Path, form: Format) -> str:
@@ -173,7 +228,7 @@ def _what_is_wrong(path: Path, form: Format) -> str:
                     return f"line {rows.line_num} has {len(row)} fields where the header has {columns}."
     except UnicodeDecodeError:
         return "it is not UTF-8 text. Save it as UTF-8."
-    except (EOFError, gzip.BadGzipFile, OSError):
+    except (EOFError, zlib.error, OSError):
         return "the gzip data are damaged or cut short."
     except csv.Error as error:
         return f"{error}."
@@ -275,12 +330,15 @@ def staged(target: Path, force: bool = False) -> Iterator[Path]:
 
 def require_free(target: Path, force: bool) -> None:
     """Refuse a target that cannot become a file, before any work is done."""
-    if not target.parent.is_dir():
-        raise RequestError(f"There is no folder {target.parent}. Create it first.")
-    if target.is_dir():
-        raise RequestError(f"{target} is a folder. Give a file name.")
-    if target.exists() and not force:
-        raise RequestError(f"{target} exists. Choose another name, or say --force to replace it.")
+    try:
+        if not target.parent.is_dir():
+            raise RequestError(f"There is no folder {target.parent}. Create it first.")
+        if target.is_dir():
+            raise RequestError(f"{target} is a folder. Give a file name.")
+        if target.exists() and not force:
+            raise RequestError(f"{target} exists. Choose another name, or say --force to replace it.")
+    except OSError as error:
+        raise MachineError(f"{target} could not be written: {error.strerror}.") from None
 
 
 def _umask() -> int:

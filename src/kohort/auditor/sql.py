@@ -162,7 +162,7 @@ def _present(alias: str, missing: Sequence[str]) -> str:
 
 def _numbers(alias: str, columns: str, kind: str, original: Original) -> str:
     """A sub-query: the columns, the source's cell as text (v) and as a number (x); both NULL where it is missing."""
-    cell = _present(alias, (*original.missing, "nan", "NaN"))
+    cell = _present(alias, original.missing)
     return (
         f"(SELECT {columns}, v, TRY_CAST(v AS {kind}) AS x FROM (SELECT {columns}, {cell} AS v FROM matched) AS texts) AS numbers"
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kohort import auditor, encoding, publishing, schema, tables
@@ -144,7 +145,7 @@ class MemoryEngine:
             originals = {alias: self._table.column(source).take(rows) for alias, source in sources.items()}
             for alias, statistic in statistics.items():
                 if statistic != "value":
-                    originals[alias] = tables.as_text(originals[alias])
+                    originals[alias] = tables.as_text(_nan_as_missing(originals[alias]))
                 elif form is not None:
                     originals[alias] = tables.as_stored(originals[alias], form)
             with release_view(release, form, layout, self._progress.threads, originals) as run:
@@ -152,6 +153,12 @@ class MemoryEngine:
 
     def _say_compiling(self) -> None:
         self._progress.note("compiling kernels, once on this machine")
+
+
+def _nan_as_missing(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if not pa.types.is_floating(column.type):
+        return column
+    return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
 
 
 def _require(evidence: Evidence) -> None:

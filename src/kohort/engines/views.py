@@ -60,7 +60,9 @@ def release_view(
         except duckdb.OutOfMemoryException:
             raise MachineError("The audit ran out of memory.") from None
         except duckdb.Error as error:  # DuckDB's messages quote cells
-            raise RequestError(f"The release could not be audited: {type(error).__name__} while reading it.") from None
+            if isinstance(release, Path):
+                raise tables.unreadable(release, form or Format("csv")) from None
+            raise RequestError(f"The table could not be audited: {type(error).__name__} while reading it.") from None
         finally:
             connection.close()
 

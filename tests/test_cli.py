@@ -1,0 +1,319 @@
+"""The command line: one JSON object, honest exit codes, no half file, no traceback, no one's record in a message."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from kohort import cli, datasets, encoding, tables, watching
+from kohort.errors import PromiseError
+from tests.test_job import job_of_flags
+
+RARE = "Xanthippe-4711"
+RUN = "anonymize patients.csv -o out.csv"
+ROLE_FLAGS = "--quasi age,sex --sensitive disease --identifier name --drop zip"
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Kohort = Callable[[str], Ran]
+
+
+@pytest.fixture
+def kohort(monkeypatch, capsys, tmp_path) -> Iterator[Kohort]:
+    """`kohort ARGUMENTS` in a folder with patients.csv, without starting another Python."""
+    rows = [f"{RARE}{n},{n % 30},{'mf'[n % 2]},{RARE},{'flu' if n % 3 else 'hiv'}\n" for n in range(90)]
+    (tmp_path / "patients.csv").write_text("name,age,sex,zip,disease\n" + "".join(rows), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    before = signal.getsignal(signal.SIGTERM)
+
+    def run(arguments: str) -> Ran:
+        monkeypatch.setattr(sys, "argv", ["kohort", *shlex.split(arguments)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        assert isinstance(ended.value.code, int)
+        return Ran(ended.value.code, *capsys.readouterr())
+
+    yield run
+    signal.signal(signal.SIGTERM, before)
+
+
+# --- the ordinary way
+
+
+def test_demo_twice(kohort, tmp_path):
+    for _ in range(2):
+        ran = kohort("demo --folder sample --rows 300")
+        assert ran.code == 0
+        assert "k = 5" in ran.out
+        made = sorted(path.name for path in (tmp_path / "sample").iterdir())
+        assert made == ["job.toml", "patients.csv", "release.csv", "trees"]
+    assert kohort("audit sample/release.csv --job sample/job.toml").code == 0
+    assert kohort("anonymize sample/patients.csv -o r.csv --job sample/job.toml").code == 0
+
+
+def test_demo_does_not_write_over_what_it_did_not_make(kohort, tmp_path):
+    before = (tmp_path / "patients.csv").read_bytes()
+    kohort("demo --folder . --rows 200")
+    assert (tmp_path / "patients.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("folder", ["[bold]x", "a[", "x[/y]"])
+def test_demo_in_a_folder_with_an_odd_name(kohort, tmp_path, folder):
+    ran = kohort(f"demo --folder {folder} --rows 200")
+    assert ran.code == 0
+    assert (tmp_path / folder / "release.csv").is_file()
+    assert f"{folder}/release.csv" in ran.out
+
+
+def test_json_is_one_object_with_the_agreed_keys(kohort):
+    ran = kohort(f"anonymize patients.csv -o out.parquet {ROLE_FLAGS} --k 4 --seed 7 --json")
+    told = json.loads(ran.out, parse_constant=pytest.fail)
+    assert ran.out.count("\n") == 1
+    assert " ".join(told) == "rows classes clusters blocks suppressed k method engine seed loss audit seconds output"
+    assert " ".join(told["loss"]) == "leaf height total_il prec dm cavg dm_clusters cavg_clusters square_error"
+    assert set(told["audit"]) == {"passed", "checks"}
+    assert all(set(check) == {"name", "required", "found", "verdict"} for check in told["audit"]["checks"])
+    assert set(told["seconds"]) == {"read", "encode", "partition", "publish", "audit"}
+    assert (told["rows"], told["seed"], told["method"], told["output"]) == (90, 7, "mondrian", "out.parquet")
+    assert told["k"] >= 4
+    assert (ran.code, re.sub("kohort: .* s\n|kohort: compiling.*\n", "", ran.err)) == (0, "")
+
+
+def test_audit_and_methods(kohort):
+    kohort(f"anonymize patients.csv -o out.csv.gz {ROLE_FLAGS} --k 4 --save-job job.json")
+    for flags in ("--quasi age,sex --k 4", "--job job.json"):
+        ran = kohort(f"audit out.csv.gz {flags} --json")
+        assert (ran.code, json.loads(ran.out)["audit"]["passed"]) == (0, True)
+    ran = kohort("audit patients.csv --quasi age,sex,zip --k 4 --json")
+    assert (ran.code, json.loads(ran.out)["audit"]["passed"], json.loads(ran.out)["k"]) == (1, False, 3)
+    assert kohort("audit patients.csv --quasi sex --identifier name --k 4").code == 1
+    assert "mondrian" in kohort("methods").out
+    assert json.loads(kohort("methods --json").out)["methods"][0]["name"] == "mondrian"
+    assert kohort("--version").out.startswith("kohort 0.")
+
+
+LISTS = {
+    "--quasi a,b": ["a", "b"],
+    "--quasi 'a, b'": ["a", "b"],
+    "--quasi a --quasi b": ["a", "b"],
+    "--quasi a,b --quasi c": ["a,b", "c"],  # repeated: each as it stands
+    "--quasi '\"a,b\",c'": ["a,b", "c"],
+    "--quasi 'a,\" b\"'": ["a", " b"],
+    "--quasi 'a\nb'": ["a\nb"],
+    "--quasi a --quasi ''": ["a", ""],
+    "--quasi ''": [""],  # pandas writes its index under an empty name
+}
+
+
+@pytest.mark.parametrize("flags", LISTS)
+def test_list_flags(monkeypatch, flags):
+    assert job_of_flags(monkeypatch, *shlex.split(flags)).names("quasi") == LISTS[flags]
+
+
+# --- when it goes wrong
+
+WRONG = {
+    "unknown": 2,
+    f"{RUN} --quasy age": 2,
+    f"anonymize patients.csv {ROLE_FLAGS}": 2,
+    f"anonymize none.csv -o out.csv {ROLE_FLAGS}": 2,
+    f"{RUN} {ROLE_FLAGS} --other agee": 2,
+    f"{RUN} --quasi age": 2,
+    f"{RUN} {ROLE_FLAGS} --k five": 2,
+    f"{RUN} {ROLE_FLAGS} --k 1": 2,
+    f"{RUN} {ROLE_FLAGS} --k 91": 1,
+    f"{RUN} {ROLE_FLAGS} --weight age": 2,
+    f"{RUN} {ROLE_FLAGS} --weight age=x": 2,
+    f"{RUN} {ROLE_FLAGS} --hierarchy age=none.csv": 2,
+    f"{RUN} {ROLE_FLAGS} --hierarchy sex=patients.csv": 2,
+    f"{RUN} --quasi zip --type zip=integer --drop name,age,sex,disease": 2,
+    f"{RUN} --quasi age,sex --other name --drop zip,disease": 2,
+    f"{RUN} --job none.toml": 2,
+    f"{RUN} --job patients.csv": 2,
+    f"{RUN} {ROLE_FLAGS} --save-job no/job.toml": 2,
+    f"{RUN} {ROLE_FLAGS} --save-job patients.csv": 2,  # it would write over the input
+    f"{RUN} {ROLE_FLAGS} --save-job out.csv": 2,  # it would write over the release
+    f"anonymize patients.csv -o no/out.csv {ROLE_FLAGS}": 2,
+    f"anonymize patients.csv -o out.xlsx {ROLE_FLAGS}": 2,
+    f"anonymize patients.csv -o patients.csv {ROLE_FLAGS}": 2,
+    f"anonymize patients.csv -o {'x' * 245}.csv {ROLE_FLAGS}": 3,
+    "audit patients.csv --quasi agee": 2,
+    "audit patients.csv": 2,
+    "audit none.csv --quasi age": 2,
+    "demo --rows 5": 2,
+    "demo --folder patients.csv": 3,
+}
+
+
+@pytest.mark.parametrize("arguments", WRONG, ids=lambda text: text.replace(RUN, "").replace(ROLE_FLAGS, "")[:40].strip())
+def test_failures_say_why_and_leave_nothing(kohort, tmp_path, arguments):
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    ran = kohort(arguments)
+    assert (ran.code, ran.out) == (WRONG[arguments], "")
+    assert "Error: " in ran.err
+    assert not any(word in ran.err for word in (RARE, "Traceback", "Please report"))
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+CRASHES = [(ValueError(RARE), 3), (MemoryError(RARE), 3), (KeyboardInterrupt(RARE), 130), (PromiseError("no"), 1)]
+
+
+@pytest.mark.parametrize(("error", "code"), CRASHES)
+def test_a_crash_tells_no_cell(kohort, monkeypatch, error, code):
+    def crash(*_given, **_settings):
+        raise error
+
+    monkeypatch.setattr("kohort.encoding.encode", crash)
+    monkeypatch.delenv("KOHORT_DEBUG", raising=False)
+    ran = kohort(f"{RUN} {ROLE_FLAGS}")
+    assert (ran.code, ran.out) == (code, "")
+    assert not any(word in ran.err for word in (RARE, "Traceback"))
+
+
+@pytest.mark.parametrize("command", ["audit bad.csv --quasi a", "anonymize bad.csv -o out.csv --quasi a,b"])
+def test_a_bad_line_is_named(kohort, tmp_path, command):
+    (tmp_path / "bad.csv").write_text(f"a,b\n1,2\n{RARE}\n", encoding="utf-8")
+    ran = kohort(command)
+    assert (ran.code, RARE in ran.err) == (2, False)
+    assert "bad.csv" in ran.err
+    assert "line 3" in ran.err
+
+
+def test_audit_refuses_what_it_cannot_tell_apart(kohort, tmp_path):
+    (tmp_path / "twice.csv").write_text("a,a\n1,1\n1,2\n", encoding="utf-8")
+    assert kohort("audit twice.csv --quasi a --k 2").code == 2
+
+
+def test_force_replaces(kohort, tmp_path):
+    (tmp_path / "out.csv").write_text("old", encoding="utf-8")
+    assert kohort(f"{RUN} {ROLE_FLAGS}").code == 2
+    assert (tmp_path / "out.csv").read_text(encoding="utf-8") == "old"
+    assert kohort(f"{RUN} {ROLE_FLAGS} --force").code == 0
+    assert (tmp_path / "out.csv").read_text(encoding="utf-8").startswith("age,sex,disease\n")
+
+
+def test_a_stopped_audit_is_an_interruption(kohort, monkeypatch):
+    """DuckDB turns Ctrl-C into an error of its own."""
+
+    def long(run, *_given, **_settings):
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        run("SELECT SUM(range) FROM range(20000000000)")
+
+    monkeypatch.setattr("kohort.auditor.audit", long)
+    ran = kohort("audit patients.csv --quasi age")
+    assert (ran.code, "report" in ran.err) == (130, False)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_a_library_swallows_still_stops_the_run(kohort, monkeypatch, tmp_path, number):
+    """Compiled code may drop the KeyboardInterrupt; pandas does while pyarrow imports it."""
+    real = encoding.encode
+
+    def deaf(*given):
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(number)
+        return real(*given)
+
+    monkeypatch.setattr(encoding, "encode", deaf)
+    ran = kohort(f"{RUN} {ROLE_FLAGS}")
+    assert (ran.code, (tmp_path / "out.csv").exists()) == (130, False)
+
+
+# --- in a process of its own
+
+SHOW_STEPS = "from kohort import watching; watching.QUIET_SECONDS = 0; from kohort.cli import main; main()"
+SMALL_FILES = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)); from kohort.cli import main; main()"
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "parquet"])
+def test_a_disk_that_is_full(kohort, tmp_path, suffix):
+    kohort("demo --folder sample --rows 3000")
+    (tmp_path / "out").mkdir()
+    command = ["anonymize", "sample/patients.csv", "-o", f"out/r.{suffix}", "--job", "sample/job.toml"]
+    ran = subprocess.run([sys.executable, "-c", SMALL_FILES, *command], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, list((tmp_path / "out").iterdir())) == (3, "", [])
+    assert "could not be written" in ran.stderr
+
+
+@pytest.mark.usefixtures("kohort")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_release_that_stands_is_not_denied(tmp_path):
+    """The release is in place and only its summary cannot be printed: do not say that nothing was published."""
+    command = [sys.executable, "-m", "kohort", *f"{RUN} {ROLE_FLAGS}".split()]
+    with Path("/dev/full").open("w") as full:
+        ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert ran.returncode not in {0, 1}  # 1 would say that the promise was not kept
+    assert (tmp_path / "out.csv").exists() != ("nothing was published" in ran.stderr)
+
+
+def interrupted(source: Path, folder: Path, step: str, number: signal.Signals) -> None:
+    """Send a signal to a run once it is in that step; it must end as interrupted and leave nothing."""
+    folder.mkdir()
+    log = folder.parent / "stderr"
+    quasi = ",".join(f"q{number}" for number in range(1, 10))
+    command = f"anonymize {source} -o {folder}/out.csv --quasi {quasi} --sensitive s1 --k 10".split()
+    with log.open("w") as said, subprocess.Popen([sys.executable, "-c", SHOW_STEPS, *command], stderr=said) as process:
+        while process.poll() is None and f"kohort: {step}" not in log.read_text():
+            if step == "staged" and list(folder.iterdir()):
+                break
+            time.sleep(0.01)
+        process.send_signal(number)
+        process.wait(30)
+    assert (process.returncode, list(folder.iterdir())) == (130, [])
+    assert "Interrupted; nothing was published." in log.read_text()
+    assert "Traceback" not in log.read_text()
+
+
+def census(folder: Path, rows: int) -> Path:
+    table = datasets.census(rows)
+    (folder / "census.csv").touch()
+    tables.batches_to_file(table.to_batches(), table.schema, folder / "census.csv", tables.Format("csv"))
+    return folder / "census.csv"
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory) -> Path:
+    return census(tmp_path_factory.mktemp("census"), 2_000_000)
+
+
+def test_ctrl_c_while_the_release_is_written(tmp_path):
+    interrupted(census(tmp_path, 400_000), tmp_path / "out", "staged", signal.SIGINT)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("step", ["encode", "partition", "publish", "staged", "audit"])
+def test_signals_in_every_step(tmp_path, large, step, number):
+    interrupted(large, tmp_path / "out", step, number)
+
+
+# --- progress
+
+
+@pytest.mark.parametrize(("seconds", "shown"), [(0.3, False), (1.4, True)])
+def test_progress_is_shown_only_for_long_work(capsys, seconds, shown):
+    with watching.watched(1) as progress, progress.step("partition", total=10):
+        progress.slot()[0] = 5
+        time.sleep(seconds)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("kohort: partition 50 %, 1 s\n") == shown
+    assert shown or not err

@@ -1,0 +1,291 @@
+"""A job: the same by keyword, by file and by flag; all mistakes at once; to text and back."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pydantic
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import kohort as kh
+from kohort import cli
+from kohort.errors import RequestError
+from kohort.job import Job
+from kohort.schema import ROLES, Column
+
+NAMES = st.sampled_from(["a,b", 'q"x', "two\nlines", "💉", "a.b", " a ", "'", "[x]", "=", "#", "\\", "é"]) | st.text(
+    min_size=1, max_size=5
+)
+ROWS = st.lists(st.tuples(NAMES, st.text(max_size=3), st.just("*")), min_size=1, max_size=3).map(tuple)
+
+
+@st.composite
+def jobs(draw) -> Job:
+    """Any job that can be asked for."""
+    names = draw(st.lists(NAMES, min_size=1, max_size=6, unique=True))
+    columns = {}
+    for number, name in enumerate(names):
+        column = {"role": "quasi" if number == 0 else draw(st.sampled_from(ROLES))}
+        if column["role"] == "quasi":
+            optional = {
+                "type": st.sampled_from(["integer", "decimal", "text"]),
+                "weight": st.floats(0, 1000),
+                "statistic": st.sampled_from(["range", "mean", "both"]),
+                "hierarchy": NAMES | ROWS,
+            }
+            column |= draw(st.fixed_dictionaries({}, optional=optional))
+        if column["role"] == "other":
+            column |= draw(st.fixed_dictionaries({}, optional={"allow": st.booleans()}))
+        columns[name] = column
+    optional = {
+        "method": st.sampled_from(["mondrian", "auto"]),
+        "option": st.fixed_dictionaries({}, optional={"relaxed": st.booleans()}),
+        "seed": st.integers(0, 2**63 - 1),
+        "missing": st.lists(st.text(max_size=4), max_size=3),
+        "hierarchies": NAMES,
+        "keep_order": st.booleans(),
+        "row_order": st.sampled_from(["canonical", "given"]),
+        "threads": st.integers(1, 1024),
+        "promise": st.fixed_dictionaries({}, optional={"k": st.integers(2, 10**6)}),
+    }
+    return Job.build({**draw(st.fixed_dictionaries({}, optional=optional)), "columns": columns})
+
+
+@settings(max_examples=150, deadline=None)
+@given(jobs())
+def test_round_trip(job):
+    assert Job.from_toml(job.to_toml()) == job
+    assert Job.from_json(job.to_json()) == job
+    assert Job.build(job) == job
+    assert Job.build(job.to_dict()) == job
+    assert list(Job.from_toml(job.to_toml()).columns) == list(job.columns)  # the order of columns is part of the job
+
+
+def test_a_saved_job_finds_its_trees_from_anywhere(tmp_path, monkeypatch):
+    (tmp_path / "here" / "trees").mkdir(parents=True)
+    (tmp_path / "there").mkdir()
+    (tmp_path / "here" / "trees" / "sex.csv").write_text("f;*\nm;*\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path / "here")
+    job = Job.build(quasi=["sex", "age"], hierarchy={"sex": Path("trees/sex.csv")}, hierarchies="trees", k=2)
+    table = pa.table({"sex": ["f", "m"], "age": [1, 1]})
+    for place in ("../there/job.toml", "../there/job.json", "job.toml"):
+        job.save(place)
+    monkeypatch.chdir(tmp_path / "there")
+    for place in ("job.toml", tmp_path / "there" / "job.json", "../here/job.toml"):
+        assert kh.anonymize(table, place).axes["sex"].startswith("text, 2 values")
+    (tmp_path / "there" / "job.json").rename(tmp_path / "job.json")
+    with pytest.raises(RequestError, match="tree"):
+        kh.anonymize(table, tmp_path / "job.json")
+
+
+def test_frozen():
+    job = Job.build(quasi="a")
+    for thing, name in ((job, "seed"), (job.promise, "k"), (job.columns["a"], "role")):
+        with pytest.raises(pydantic.ValidationError):
+            setattr(thing, name, 7)
+
+
+def test_building_leaves_its_base_alone():
+    base = {"promise": {"k": 9}, "columns": {"a": {"role": "quasi"}}}
+    before = json.dumps(base)
+    first = Job.build(base, k=3, weight={"a": 2}, sensitive="s")
+    assert json.dumps(base) == before
+    assert Job.build(first, k=4).promise.k == 4
+    assert first.promise.k == 3
+
+
+# --- mistakes
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "quasi=a sensitive=a": ({"sensitive": "a"}, "Column 'a' has two roles"),
+    "k=1": ({"k": 1}, "k must be at least 2"),
+    "seed": ({"seed": -1}, "seed must be at least 0"),
+    "threads": ({"threads": 0}, "threads must be at least 1"),
+    "unknown": ({"metod": "x"}, "no setting 'metod'. Did you mean 'method'"),
+    "method": ({"method": "mondrain"}, "no method 'mondrain'. Did you mean 'mondrian'"),
+    "option": ({"option": {"relxed": True}}, "relxed'. Did you mean 'relaxed'"),
+    "weight": ({"weight": {"b": 2}}, "weight names column 'b', which has no role"),
+    "near": ({"weight": {"A": 2}}, "Did you mean 'a'"),
+    "row order": ({"row_order": "gven"}, "row_order must be one of canonical, given. Did you mean 'given'"),
+    "type": ({"type": {"a": "integr"}}, "one of integer, decimal, text. Did you mean 'integer'"),
+    "heavy": ({"weight": {"a": -1}}, "weight must be at least 0"),
+    "engine": ({"engine": "memry"}, "Did you mean 'memory'"),
+    "not a mapping": ({"weight": 2}, "weight must name its columns"),
+    "useless": ({"sensitive": "s", "weight": {"s": 2}}, "'s' is sensitive: weight only serves quasi"),
+    "allow": ({"allow": "a"}, "'a' is quasi: allow only serves"),
+    "number": ({"quasi": 5}, "quasi"),
+    "allow flag": ({"other": "o", "allow": True}, "allow"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_mistake(name):
+    given, told = WRONG[name]
+    with pytest.raises(RequestError) as caught:
+        Job.build(**{"quasi": "a", **given})
+    assert told in str(caught.value)
+    assert "Input should" not in str(caught.value)
+
+
+def test_all_mistakes_at_once():
+    settings = {
+        "k": 1,
+        "seed": -1,
+        "metod": "x",
+        "weight": {"b": 2},
+        "row_order": "gven",
+        "sensitive": "a",
+        "option": {"relxed": 1},
+    }
+    with pytest.raises(RequestError) as caught:
+        Job.build(quasi="a", **settings)
+    assert len(caught.value.problems) == len(settings)
+    assert str(caught.value).startswith(f"{len(settings)} mistakes:\n- ")
+    with pytest.raises(RequestError, match="No quasi-identifier is named"):
+        Job.build(sensitive="a")
+
+
+FILES = {
+    "columns.a.wieght": '[columns.a]\nrole = "quasi"\nwieght = 2',
+    "promise.kk": '[promise]\nkk = 3\n[columns.a]\nrole = "quasi"',
+    "columns.a.role": '[columns.a]\nrole = "quas"',
+    "columns.b.role is not given": '[columns.a]\nrole = "quasi"\n[columns.b]',
+    "columns.a": 'columns.a = "quasi"',
+    "promise": 'promise = 5\n[columns.a]\nrole = "quasi"',
+    "option": 'option = 5\n[columns.a]\nrole = "quasi"',
+    "columns": "columns = []",
+    "TOML": "version = = 1",
+    "version": "version = 2",
+    "[promise]": 'k = 5\n[columns.a]\nrole = "quasi"',  # k stands one level too high: say where it belongs
+}
+
+
+@pytest.mark.parametrize("flags", [{}, {"weight": {"a": 2}, "k": 3, "option": {"relaxed": True}}], ids=["alone", "flags"])
+@pytest.mark.parametrize("told", FILES)
+def test_a_mistake_in_a_job_file(tmp_path, told, flags):
+    (tmp_path / "job.toml").write_text(FILES[told], encoding="utf-8")
+    with pytest.raises(RequestError) as caught:
+        Job.build(tmp_path / "job.toml", **flags)
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize("base", ["none.toml", ".", 5, ["a"]])
+def test_what_is_not_a_job(base):
+    with pytest.raises(RequestError):
+        Job.build(base)
+
+
+def test_a_byte_order_mark_is_no_mistake(tmp_path):
+    for name, text in (("j.toml", Job.build(quasi="a").to_toml()), ("j.json", Job.build(quasi="a").to_json())):
+        (tmp_path / name).write_text(text, encoding="utf-8-sig")
+        assert Job.build(tmp_path / name) == Job.build(quasi="a")
+
+
+def test_settings_do_not_silently_outdo_each_other():
+    for asked in ({"columns": {"b": {"role": "quasi"}}}, {"k": 3, "promise": {"k": 7}}):
+        try:
+            job = Job.build(quasi="a", **asked)
+        except RequestError:
+            continue
+        assert "a" in job.columns
+        assert job.promise.k == asked.get("k", 5)
+
+
+def test_allow_false_does_not_allow():
+    assert not Job.build(quasi="a", other="o", allow={"o": False}).columns["o"].allow
+
+
+# --- keyword = file = flag
+
+SAME: dict[str, tuple[dict[str, Any], str, list[str]]] = {
+    "k": ({"k": 7}, "[promise]\nk = 7", ["--k", "7"]),
+    "method": ({"method": "auto"}, 'method = "auto"', ["--method", "auto"]),
+    "option": ({"option": {"relaxed": True}}, "[option]\nrelaxed = true", ["--option", "relaxed=true"]),
+    "seed": ({"seed": 7}, "seed = 7", ["--seed", "7"]),
+    "missing": ({"missing": ["?", "NA"]}, 'missing = ["?", "NA"]', ["--missing", "?", "--missing", "NA"]),
+    "one missing": ({"missing": "?"}, 'missing = "?"', ["--missing", "?"]),
+    "hierarchies": ({"hierarchies": "/trees"}, 'hierarchies = "/trees"', ["--hierarchies", "/trees"]),
+    "keep order": ({"keep_order": True}, "keep_order = true", ["--keep-order"]),
+    "row order": ({"row_order": "given"}, 'row_order = "given"', ["--row-order", "given"]),
+    "engine": ({"engine": "memory"}, 'engine = "memory"', ["--engine", "memory"]),
+    "threads": ({"threads": 2}, "threads = 2", ["--threads", "2"]),
+    "type": ({"type": {"a": "text"}}, '[columns.a]\ntype = "text"', ["--type", "a=text"]),
+    "weight": ({"weight": {"a": 2.5}}, "[columns.a]\nweight = 2.5", ["--weight", "a=2.5"]),
+    "statistic": ({"statistic": {"a": "both"}}, '[columns.a]\nstatistic = "both"', ["--statistic", "a=both"]),
+    "hierarchy": ({"hierarchy": {"a": "/t.csv"}}, '[columns.a]\nhierarchy = "/t.csv"', ["--hierarchy", "a=/t.csv"]),
+    "allow": ({"allow": "o"}, "[columns.o]\nallow = true", ["--allow", "o"]),
+}
+ROLE_FLAGS = ["--quasi", "a", "--other", "o", "--sensitive", "s", "--identifier", "i", "--drop", "d"]
+
+
+def job_of_flags(monkeypatch, *flags: str) -> Job:
+    """The job that the command line builds."""
+    built: list[Job] = []
+
+    def stop(_source, job, **_rest):
+        built.append(job)
+        message = "enough"
+        raise RequestError(message)
+
+    monkeypatch.setattr("kohort.api.anonymize", stop)
+    monkeypatch.setattr(sys, "argv", ["kohort", "anonymize", "in.csv", "-o", "out.csv", *flags])
+    with pytest.raises(SystemExit):
+        cli.main()
+    return built[0]
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_keyword_file_and_flag_mean_the_same(monkeypatch, name):
+    given, text, flags = SAME[name]
+    roles = {"quasi": "a", "other": "o", "sensitive": "s", "identifier": "i", "drop": "d"}
+    by_keyword = Job.build(**roles, **given)
+    assert job_of_flags(monkeypatch, *ROLE_FLAGS, *flags) == by_keyword
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "job.toml").write_text(text, encoding="utf-8")
+        assert Job.build(Path(folder) / "job.toml", **roles) == by_keyword
+
+
+# --- each setting changes something
+
+CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "k": ({"k": 3}, {"k": 9}),
+    "option": ({}, {"option": {"relaxed": True}}),
+    "seed": ({"option": {"relaxed": True}, "seed": 1}, {"option": {"relaxed": True}, "seed": 2}),
+    "row_order": ({"option": {"relaxed": True}}, {"option": {"relaxed": True}, "row_order": "given"}),
+    "missing": ({}, {"missing": "x3"}),
+    "hierarchies": ({"k": 20}, {"k": 20, "hierarchies": "."}),
+    "hierarchy": ({"k": 20}, {"k": 20, "hierarchy": {"b": [(f"x{n}", "low" if n < 4 else "high", "*") for n in range(7)]}}),
+    "type": ({}, {"type": {"a": "text"}}),
+    "weight": ({"weight": {"a": 0.1}}, {"weight": {"a": 10}}),
+    "statistic": ({}, {"statistic": {"a": "mean"}}),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_each_setting_changes_the_release(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    Path("b.csv").write_text("".join(f"x{n};{n % 2};*\n" for n in range(7)), encoding="utf-8")
+    rows = range(90)
+    table = pa.table({"a": [n * n % 11 for n in rows], "b": [f"x{n * 5 % 7}" for n in rows], "s": [n % 4 for n in rows]})
+    one, two = (
+        Counter(
+            map(str, kh.anonymize(table, **{"quasi": ["a", "b"], "sensitive": "s", "k": 4, "seed": 7, **given}).table.to_pylist())
+        )
+        for given in CHANGES[name]
+    )
+    assert one != two
+
+
+def test_every_setting_is_tried_above():
+    compared = {key for given, _text, _flags in SAME.values() for key in given}
+    assert compared | {"version", "promise", "columns", "role"} >= {*Job.model_fields, *Column.model_fields}
+    elsewhere = {"method", "engine", "threads", "keep_order", "allow"}  # one method and engine; contracts; schema and tables
+    assert {*CHANGES, *elsewhere} == compared
