@@ -118,6 +118,7 @@ LISTS = {
     "--quasi '\"a,b\",c'": ["a,b", "c"],
     "--quasi 'a,\" b\"'": ["a", " b"],
     "--quasi 'a\nb'": ["a\nb"],
+    "--quasi '\"a\nb\",c'": ["a\nb", "c"],
     "--quasi a --quasi ''": ["a", ""],
     "--quasi ''": [""],  # pandas writes its index under an empty name
 }
@@ -235,6 +236,19 @@ def test_a_signal_that_a_library_swallows_still_stops_the_run(kohort, monkeypatc
     monkeypatch.setattr(encoding, "encode", deaf)
     ran = kohort(f"{RUN} {ROLE_FLAGS}")
     assert (ran.code, (tmp_path / "out.csv").exists()) == (130, False)
+
+
+def test_a_signal_right_after_the_rename(kohort, monkeypatch, tmp_path):
+    """Then the release is in place, and the last word must not be that nothing was published."""
+    real = Path.replace
+
+    def late(path, target):
+        real(path, target)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Path, "replace", late)
+    ran = kohort(f"{RUN} {ROLE_FLAGS}")
+    assert (tmp_path / "out.csv").exists() != ("nothing was published" in ran.err)
 
 
 # --- in a process of its own

@@ -8,6 +8,7 @@ import datetime as dt
 import errno
 import gzip
 import io
+import re
 import tempfile
 from decimal import Decimal
 from pathlib import Path
@@ -109,7 +110,8 @@ def test_any_text_is_read_as_pythons_strict_reader_does_or_refused(body):
         try:
             table, _form = tables.read(Path(folder) / "in.csv")
         except RequestError:
-            assert not told or {len(row) for row in told} != {2}, "refused although nothing is wrong with it"
+            lone_return = re.search("\r(?!\n)", text) is not None  # readers disagree on it, so it is refused
+            assert lone_return or not told or {len(row) for row in told} != {2}, "refused although nothing is wrong with it"
             return
     assert [[cell or "" for cell in row.values()] for row in table.to_pylist()] == told[1:]
 

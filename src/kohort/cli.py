@@ -33,7 +33,11 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 def _names(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> list[str] | None:
     """One comma list, names quoted where they hold a comma; or the flag repeated, each taken as it stands."""
     if len(given) == 1 and "," in given[0]:
-        return next(csv.reader(given, skipinitialspace=True))
+        try:
+            return next(csv.reader(given, skipinitialspace=True, strict=True))
+        except csv.Error:
+            message = "quotes or line ends inside a comma list; repeat the flag for each name instead."
+            raise click.BadParameter(message) from None
     return list(given) or None
 
 
@@ -107,13 +111,14 @@ def group() -> None:
 
 ANONYMIZE_EXAMPLES = """\b
 Examples:
-  kohort anonymize patients.csv -o release.csv --quasi age,sex,zip --sensitive disease --identifier name --k 5
+  kohort anonymize patients.csv -o release.csv --quasi age,sex,zip \\
+         --sensitive disease --identifier name --k 5
   kohort anonymize patients.parquet -o release.parquet --job job.toml --k 11
-  kohort anonymize patients.csv -o release.csv --job job.toml --option relaxed=true --json
+  kohort anonymize patients.csv -o release.csv --job job.toml --json
 """
 
 
-@group.command(epilog=ANONYMIZE_EXAMPLES)
+@group.command(epilog=ANONYMIZE_EXAMPLES, options_metavar="-o OUTPUT [OPTIONS]")
 @click.argument("source", metavar="INPUT", type=click.Path(path_type=Path))
 @click.option(
     "-o",
@@ -180,12 +185,12 @@ def anonymize(
     if save_job:
         require_job_file(save_job, force)
     with _watched(job.threads) as progress:
+        _TARGET[output] = _state(output)
         release = api.anonymize(source, job, output=output, force=force, progress=progress)
-        _PUBLISHED.append(output)
     if save_job:
         release.job.save(save_job)
     if as_json:
-        click.echo(json.dumps(release.summary()))
+        _print(json.dumps(release.summary()))
     else:
         _tell_release(release)
 
@@ -210,9 +215,9 @@ def audit(release: Path, job_file: Path | None, as_json: bool, **settings: Any) 
         evidence = api.audit(release, job, progress=progress)
     if as_json:
         figures = {"rows": evidence.rows, "classes": evidence.classes, "k": evidence.k, "dm": evidence.dm}
-        click.echo(json.dumps({**figures, "audit": evidence.to_dict(), "file": str(release)}))
+        _print(json.dumps({**figures, "audit": evidence.to_dict(), "file": str(release)}))
     else:
-        click.echo(f"{release}: {evidence.rows:,} rows in {evidence.classes:,} classes")
+        _print(f"{release}: {evidence.rows:,} rows in {evidence.classes:,} classes")
         _tell_checks(evidence)
     if not evidence.passed:
         sys.exit(1)
@@ -240,15 +245,15 @@ def methods(as_json: bool) -> None:
         for method in METHODS.values()
     ]
     if as_json:
-        click.echo(json.dumps({"methods": told}))
+        _print(json.dumps({"methods": told}))
         return
     for method in told:
-        click.echo(click.style(method["name"], bold=True) + f": {method['summary']}")
+        _print(click.style(method["name"], bold=True) + f": {method['summary']}")
         for what in ("paper", "cost", "good_for"):
-            click.echo(f"  {what.replace('_', ' '):<9} {method[what]}")
-        click.echo(f"  promises  {', '.join(method['promises'])}")
+            _print(f"  {what.replace('_', ' '):<9} {method[what]}")
+        _print(f"  promises  {', '.join(method['promises'])}")
         for name, option in method["options"].items():
-            click.echo(f"  --option {name}={json.dumps(option['default'])}  {option['description']}")
+            _print(f"  --option {name}={json.dumps(option['default'])}  {option['description']}")
 
 
 @group.command(epilog="Example: kohort demo --folder sample --k 10")
@@ -270,20 +275,20 @@ def demo(folder: Path, rows: int, k: int) -> None:
 
 def _tell_release(release: Release) -> None:
     told = release.summary()
-    click.echo(f"{told['output']}: {told['rows']:,} rows in {told['classes']:,} classes, the smallest of {told['k']}")
-    click.echo(f"loss per cell {told['loss']['leaf']:.4f} by leaves, {told['loss']['height']:.4f} by height:")
+    _print(f"{told['output']}: {told['rows']:,} rows in {told['classes']:,} classes, the smallest of {told['k']}")
+    _print(f"loss per cell {told['loss']['leaf']:.4f} by leaves, {told['loss']['height']:.4f} by height:")
     for name, share in release.loss.per_column.items():
-        click.echo(f"  {name:<20} {share:.4f}  {release.axes[name]}")
+        _print(f"  {name:<20} {share:.4f}  {release.axes[name]}")
     _tell_checks(release.evidence)
     spent = ", ".join(f"{step} {seconds:.2f}" for step, seconds in told["seconds"].items())
-    click.echo(f"method {told['method']}, seed {told['seed']}; seconds: {spent}")
+    _print(f"method {told['method']}, seed {told['seed']}; seconds: {spent}")
 
 
 def _tell_checks(evidence: Evidence) -> None:
-    click.echo("audit " + ("passed" if evidence.passed else "FAILED"))
+    _print("audit " + ("passed" if evidence.passed else "FAILED"))
     for check in evidence.checks:
         found = "-" if check.found is None else check.found
-        click.echo(f"  {check.verdict:<7} {check.name:<11} required {check.required}, found {found}: {check.meaning}")
+        _print(f"  {check.verdict:<7} {check.name:<11} required {check.required}, found {found}: {check.meaning}")
 
 
 @contextmanager
@@ -294,6 +299,8 @@ def _watched(threads: int | None) -> Iterator[Progress]:
     with watched(threads) as progress:
 
         def stop(_signal: int, _frame: object) -> None:
+            for number in STOPPING:  # one is enough: cleaning up must not be stopped
+                signal.signal(number, signal.SIG_IGN)
             progress.cancel()
             raise KeyboardInterrupt
 
@@ -301,17 +308,25 @@ def _watched(threads: int | None) -> Iterator[Progress]:
         try:
             yield progress
         finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+            if not progress.cancelled:
+                for number, handler in before.items():
+                    signal.signal(number, handler)
 
 
-_PUBLISHED: list[Path] = []
-"""What this process has put in place: from then on no message may say that nothing was published."""
+_TARGET: dict[Path, object] = {}
+"""What stood at the target before the run: if something else stands there, no message may say that nothing was published."""
+
+
+def _state(path: Path) -> object:
+    with suppress(OSError):
+        found = path.stat()
+        return found.st_ino, found.st_mtime_ns
+    return None
 
 
 def main() -> None:
     """Entry point: every error becomes one message and an exit code; a traceback could show people's records."""
-    _PUBLISHED.clear()
+    _TARGET.clear()
     try:
         group(standalone_mode=False)
         sys.stdout.flush()
@@ -338,15 +353,24 @@ def main() -> None:
 
 def _say(what: str, code: int) -> int:
     """What happened, and whether a release is in place all the same."""
-    outcome = f"the release is in place: {_PUBLISHED[-1]}." if _PUBLISHED else "nothing was published."
+    placed = [path for path, before in _TARGET.items() if _state(path) != before]
+    outcome = f"the release is in place: {placed[0]}." if placed else "nothing was published."
     click.echo(f"{what}; {outcome}", err=True)
     return code
 
 
 def _leave(code: int) -> NoReturn:
     """Exit without the interpreter's own complaint when stdout can take no more."""
-    with suppress(OSError):
+    try:
         sys.stdout.flush()
-        sys.exit(code)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
+
+
+def _print(text: str) -> None:
+    """To stdout; a reader who has left already is no failure."""
+    try:
+        click.echo(text)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -70,7 +70,7 @@ def _encode_column(column: pa.ChunkedArray, name: str, schema: Schema) -> tuple[
 def _distinct(column: pa.ChunkedArray, name: str, missing: Sequence[str]) -> tuple[pa.Array, NDArray[np.int64]]:
     """The distinct present values, and for each row the place of its own among them; -1 for missing."""
     kind = column.type
-    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
         raise RequestError(f"Column {name!r} of type {kind} has no values that can be compared as text or number.")
     if pa.types.is_null(kind):
         column = column.cast(pa.string())

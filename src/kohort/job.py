@@ -11,6 +11,7 @@ import os
 import secrets
 import tomllib
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any, Literal
 
@@ -143,7 +144,7 @@ def require_job_file(file: Path, force: bool) -> None:
     if not file.parent.is_dir():
         raise RequestError(f"There is no folder {file.parent}. Create it first.")
     if file.exists() and not force:
-        raise RequestError(f"{file} exists. Choose another name, or say --force to replace it.")
+        raise RequestError(f"{file} exists. Choose another name, or replace it with force (--force).")
 
 
 def _copy(nested: Mapping[str, Any]) -> dict[str, Any]:
@@ -266,7 +267,7 @@ def _names(given: Any) -> list[str] | None:
     """One name or several; None if it is neither."""
     if isinstance(given, str):
         return [given]
-    if isinstance(given, Iterable) and not isinstance(given, Mapping):
+    if isinstance(given, Iterable) and not isinstance(given, (Mapping, AbstractSet)):  # a set has no order
         names = list(given)
         return names if all(isinstance(name, str) for name in names) else None
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,12 @@ from kohort.hierarchies import Tree
 
 Role = Literal["quasi", "sensitive", "identifier", "other", "drop"]
 ROLES: tuple[str, ...] = get_args(Role)
+
+_NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")
+_UNREADABLE = (
+    pa.types.is_decimal256, pa.types.is_union, pa.types.is_interval, pa.types.is_run_end_encoded,
+    pa.types.is_binary_view, pa.types.is_list_view, pa.types.is_large_list_view,
+)  # fmt: skip
 
 NEAR_UNIQUE = 0.9  # share of the rows that hold a value of their own, from which a column is as good as a key
 FREE_TEXT_WORDS = 5  # mean number of words from which text is prose, which can name anyone
@@ -80,9 +87,13 @@ def resolve(
 ) -> Schema:
     """Bind what is asked of columns to a table; every mistake at once. `folder` may hold trees named after columns."""
     names = table.column_names
-    problems = [f"There is no column {name!r} in the table.{nearest(name, names)}" for name in columns if name not in names]
+    problems = [f"There is no column {name!r} in the table.{_hint(name, names)}" for name in columns if name not in names]
     undeclared = [name for name in names if name not in columns]
-    if undeclared:
+    if any(_NUMBER.fullmatch(name) for name in undeclared):  # perhaps a person's record: do not show it
+        problems.append(
+            "The first line looks like a row, not like names of columns. Put a line with the columns' names above it."
+        )
+    elif undeclared:
         problems.append(
             f"{len(undeclared)} column(s) have no role: {listed(undeclared)}. Each must be quasi, sensitive, identifier, "
             "other (published as it is) or drop."
@@ -93,7 +104,7 @@ def resolve(
     if not problems:
         if not table.num_rows:
             problems.append("The table has no rows.")
-        problems += _doubled(schema) + _unsafe(schema, table)
+        problems += _doubled(schema) + _not_carried(schema, table) + _unsafe(schema, table)
     if problems:
         raise RequestError(problems)
     return schema
@@ -107,7 +118,7 @@ def _trees(columns: Mapping[str, Column], folder: Path | None) -> tuple[dict[str
     files = list(folder.iterdir()) if folder and folder.is_dir() else []
     for name, column in columns.items():
         source = column.hierarchy
-        if source is None and folder and column.type is None:
+        if source is None and folder and column.type in (None, "text"):
             source = next((str(file) for file in files if file.name == f"{name}.csv"), None)
         if source is None or column.role != "quasi":
             continue
@@ -121,6 +132,22 @@ def _trees(columns: Mapping[str, Column], folder: Path | None) -> tuple[dict[str
         except RequestError as error:
             problems += error.problems
     return trees, problems
+
+
+def _hint(name: str, names: list[str]) -> str:
+    if "," in name and all(part.strip() in names for part in name.split(",")):
+        return " A repeated flag takes each name as it stands: repeat it for every column."
+    return nearest(name, names)
+
+
+def _not_carried(schema: Schema, table: pa.Table) -> list[str]:
+    """Columns of a type that the audit cannot read back, so that they cannot be proven to be as they were."""
+    kinds = {name: table.schema.field(name).type for name in schema.carried}
+    return [
+        f"Column {name!r} of type {kind} cannot be published as it is. Cast it to a plainer type, or drop it."
+        for name, kind in kinds.items()
+        if any(test(kind) for test in _UNREADABLE) or isinstance(kind, pa.BaseExtensionType)
+    ]
 
 
 def _doubled(schema: Schema) -> list[str]:

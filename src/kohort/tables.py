@@ -172,7 +172,7 @@ def _read_csv(path: Path, form: Format) -> pa.Table:
                 ),
             )
         except pa.ArrowInvalid:
-            if _lines(path, form) > 1:
+            if _has_rows(path, form):
                 raise
             return pa.table({name: pa.array([], pa.string()) for name in names})  # a header alone
 
@@ -181,9 +181,9 @@ def _open_bytes(path: Path, form: Format) -> Any:
     return pa.input_stream(str(path), compression="gzip" if form.gzipped else None)
 
 
-def _lines(path: Path, form: Format) -> int:
+def _has_rows(path: Path, form: Format) -> bool:
     with _open_text(path, form.gzipped) as file:
-        return sum(1 for line, _ in zip(file, range(3), strict=False) if line.strip())
+        return sum(bool(line.strip()) for line in file) > 1
 
 
 def _require_marks_in_order(path: Path, form: Format) -> None:
@@ -232,7 +232,7 @@ def _what_is_wrong(path: Path, form: Format) -> str:
         return "the gzip data are damaged or cut short."
     except csv.Error as error:
         return f"{error}."
-    return "it is damaged, or a quote is never closed."
+    return "it is damaged, mixes kinds of line ends, or has a quote that is never closed."
 
 
 def as_text(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
@@ -336,7 +336,7 @@ def require_free(target: Path, force: bool) -> None:
         if target.is_dir():
             raise RequestError(f"{target} is a folder. Give a file name.")
         if target.exists() and not force:
-            raise RequestError(f"{target} exists. Choose another name, or say --force to replace it.")
+            raise RequestError(f"{target} exists. Choose another name, or replace it with force (--force).")
     except OSError as error:
         raise MachineError(f"{target} could not be written: {error.strerror}.") from None
 

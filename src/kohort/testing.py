@@ -110,10 +110,10 @@ def _require_labels(labels: NDArray[np.int64], rows: int, k: int) -> None:
 
 
 def _identity(table: pa.Table, job: Job) -> Counter[tuple[Any, ...]]:
-    """A release up to the order of its rows: each record's own values beside its published ones."""
+    """A release up to the order of its rows: each record's own values beside its published ones. Empty is missing."""
     release = api.anonymize(table, job)
     before, after = release.preview(range(table.num_rows))
-    own = [tuple(row[name] for name in (*QUASI, "secret")) for row in before.to_pylist()]
+    own = [tuple(None if row[name] == "" else row[name] for name in (*QUASI, "secret")) for row in before.to_pylist()]
     told = [tuple(row[name] for name in QUASI) for row in after.to_pylist()]
     return Counter(zip(own, told, strict=True))
 

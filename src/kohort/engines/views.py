@@ -74,10 +74,11 @@ def _as_text(alias: str, column: str) -> str:
 
 def _plain_path(path: Path, scratch: Path) -> str:
     """DuckDB reads *, ? and [ in a path as a pattern; such a file gets a plain name for the time of the audit."""
-    if not any(mark in str(path) for mark in "*?["):
-        return str(path)
+    absolute = path.resolve()  # a leading ~ would be read as a home folder
+    if not any(mark in str(absolute) for mark in "*?["):
+        return str(absolute)
     link = scratch / "release"
-    link.symlink_to(path.resolve())
+    link.symlink_to(absolute)
     return str(link)
 
 
