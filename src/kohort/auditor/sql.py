@@ -8,7 +8,7 @@ the published values themselves, never by a hash; a missing value is a value.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,6 +54,9 @@ class Original:
     labels: Mapping[str, Tree | None] = field(default_factory=dict)
     """Aliases that publish labels, with their tree where they have one."""
     missing: Sequence[str] = ()
+    """Texts that stand for a missing value in the source, beside the empty one."""
+    typed: Collection[str] = ()
+    """Aliases whose source holds numbers, not text, so that no text in it can stand for missing."""
 
 
 def audit(
@@ -144,7 +147,7 @@ def _cells(run: Run, by: str, original: Original) -> Check:
         spread = float(run(f"SELECT MAX(x) - MIN(x) FROM {cells}")[0][0] or 0)
         wrong += sum(group[-1] for group in run(sql) if not _is_mean(*group, tolerance=spread * MEAN_TOLERANCE))
     for alias, tree in original.labels.items():
-        cell = _present(alias, original.missing)
+        cell = _present(alias, original)
         sql = f"SELECT {alias}, v, COUNT(*) FROM (SELECT {alias}, {cell} AS v FROM matched) AS cells GROUP BY {alias}, v"
         queries.append(sql)
         labels = Labels(tree)
@@ -153,16 +156,18 @@ def _cells(run: Run, by: str, original: Original) -> Check:
     return Check("cells", 0, wrong, _verdict(wrong == 0), meaning, tuple(queries))
 
 
-def _present(alias: str, missing: Sequence[str]) -> str:
-    """The source's cell as text, NULL where it is missing."""
-    tokens = ", ".join("'" + token.replace("'", "''") + "'" for token in ("", *missing))
+def _present(alias: str, original: Original) -> str:
+    """The source's cell, NULL where it is missing; as text unless it is a number."""
+    if alias in original.typed:
+        return f"{alias}_original"
+    tokens = ", ".join("'" + token.replace("'", "''") + "'" for token in ("", *original.missing))
     text = f"CAST({alias}_original AS STRING)"
     return f"CASE WHEN {text} IN ({tokens}) THEN NULL ELSE {text} END"
 
 
 def _numbers(alias: str, columns: str, kind: str, original: Original) -> str:
-    """A sub-query: the columns, the source's cell as text (v) and as a number (x); both NULL where it is missing."""
-    cell = _present(alias, original.missing)
+    """A sub-query: the columns, the source's cell as it is (v) and as a number (x); both NULL where it is missing."""
+    cell = _present(alias, original)
     return (
         f"(SELECT {columns}, v, TRY_CAST(v AS {kind}) AS x FROM (SELECT {columns}, {cell} AS v FROM matched) AS texts) AS numbers"
     )

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kohort import auditor, encoding, publishing, schema, tables
 from kohort.algorithms import Partition
-from kohort.auditor import Evidence, Layout, Original
-from kohort.axes import NumericAxis, Points
+from kohort.auditor import Evidence
+from kohort.axes import Points
 from kohort.checks import Checks
 from kohort.engines.base import Result
+from kohort.engines.claims import Claims
 from kohort.engines.views import columns_of, release_view
 from kohort.errors import AuditError
 from kohort.job import Job
@@ -118,47 +118,19 @@ class MemoryEngine:
         return kept
 
     def _audit(self, release: pa.Table | Path, form: Format | None) -> Evidence:
-        published = {name: (source, statistic) for name, source, statistic in self._schema.published()}
-        layout = Layout(
-            quasi=[name for name, (_source, statistic) in published.items() if statistic != "value"],
-            sensitive=self._schema.named("sensitive"),
-            other=self._schema.named("other"),
-        )
-        sources = {alias: published[name][0] for alias, name in layout.aliases.items()}
-        statistics = {alias: published[name][1] for alias, name in layout.aliases.items()}
-        numeric = {
-            axis.name: "DOUBLE" if axis.first.dtype.kind == "f" else "DECIMAL(38, 0)"
-            for axis in self._points.axes
-            if isinstance(axis, NumericAxis)
-        }
-        ranges = {alias: source for alias, source in sources.items() if statistics[alias] == "range"}
-        original = Original(
-            rows=len(self._order),
-            columns=self._publication.columns,
-            numbers={alias: numeric[source] for alias, source in ranges.items() if source in numeric},
-            means=[alias for alias, statistic in statistics.items() if statistic == "mean"],
-            labels={alias: self._schema.trees.get(source) for alias, source in ranges.items() if source not in numeric},
-            missing=self._job.missing,
-        )
         with self._progress.step("audit"):
+            claims = Claims.of(self._schema)
+            original = claims.original(self._schema, self._points.axes, self._table.schema, len(self._order))
             rows = pa.array(self._order)
-            originals = {alias: self._table.column(source).take(rows) for alias, source in sources.items()}
-            for alias, statistic in statistics.items():
-                if statistic != "value":
-                    originals[alias] = tables.as_text(_nan_as_missing(originals[alias]))
-                elif form is not None:
-                    originals[alias] = tables.as_stored(originals[alias], form)
-            with release_view(release, form, layout, self._progress.threads, originals) as run:
-                return auditor.audit(run, layout, self._job.promise, columns_of(release, form), original)
+            originals = {
+                alias: claims.cell(alias, self._table.column(source).take(rows), original, form)
+                for alias, source in claims.sources.items()
+            }
+            with release_view(release, form, claims.layout, self._progress.threads, originals) as run:
+                return auditor.audit(run, claims.layout, self._job.promise, columns_of(release, form), original)
 
     def _say_compiling(self) -> None:
         self._progress.note("compiling kernels, once on this machine")
-
-
-def _nan_as_missing(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    if not pa.types.is_floating(column.type):
-        return column
-    return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
 
 
 def _require(evidence: Evidence) -> None:

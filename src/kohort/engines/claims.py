@@ -1,0 +1,63 @@
+"""What a run claims of its release, put to the auditor: which columns it has, and what each cell was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kohort import tables
+from kohort.auditor import Layout, Original
+from kohort.axes import Axis, NumericAxis
+from kohort.schema import Schema
+from kohort.tables import Format
+
+
+@dataclass(frozen=True)
+class Claims:
+    """The names of the audit's views, and behind each the column of the source and what was published of it."""
+
+    layout: Layout
+    sources: Mapping[str, str]
+    statistics: Mapping[str, str]
+
+    @classmethod
+    def of(cls, schema: Schema) -> Claims:
+        published = {name: (source, statistic) for name, source, statistic in schema.published()}
+        quasi = [name for name, (_source, statistic) in published.items() if statistic != "value"]
+        layout = Layout(quasi, schema.named("sensitive"), schema.named("other"))
+        sources = {alias: published[name][0] for alias, name in layout.aliases.items()}
+        statistics = {alias: published[name][1] for alias, name in layout.aliases.items()}
+        return cls(layout, sources, statistics)
+
+    def original(self, schema: Schema, axes: Sequence[Axis], kinds: pa.Schema, rows: int) -> Original:
+        """What the source looked like, for the accounting; `kinds` are the types of its columns."""
+        numeric = {
+            axis.name: "DOUBLE" if axis.first.dtype.kind == "f" else "BIGINT" for axis in axes if isinstance(axis, NumericAxis)
+        }
+        ranges = {alias: source for alias, source in self.sources.items() if self.statistics[alias] == "range"}
+        exact = [alias for alias, source in self.sources.items() if _is_exact_number(kinds.field(source).type)]
+        return Original(
+            rows=rows,
+            columns=[name for name, _source, _statistic in schema.published()],
+            numbers={alias: numeric[source] for alias, source in ranges.items() if source in numeric},
+            means=[alias for alias, statistic in self.statistics.items() if statistic == "mean"],
+            labels={alias: schema.trees.get(source) for alias, source in ranges.items() if source not in numeric},
+            missing=schema.missing,
+            typed=() if schema.missing else exact,
+        )
+
+    def cell(self, alias: str, column: pa.ChunkedArray, original: Original, form: Format | None) -> pa.ChunkedArray:
+        """A column of the source as the auditor is to compare it with what stands in the file."""
+        if self.statistics[alias] == "value":
+            return tables.as_stored(column, form) if form is not None else column
+        if pa.types.is_floating(column.type):
+            column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+        return column if alias in original.typed and alias not in original.labels else tables.as_text(column)
+
+
+def _is_exact_number(kind: pa.DataType) -> bool:
+    """Whether SQL sees the same number as the encoder does, without a detour over its text."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_float64(kind))
