@@ -21,7 +21,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import kohort as kh
-from kohort import tables
+from kohort import csv_text, tables
 from kohort.errors import KohortError, MachineError, RequestError
 
 RARE = "Xanthippe-4711"  # planted; must not turn up where it does not belong
@@ -119,7 +119,7 @@ def test_any_text_is_read_as_pythons_strict_reader_does_or_refused(body):
 @pytest.mark.parametrize("shift", range(8))
 def test_a_quote_at_the_border_of_a_block(tmp_path, monkeypatch, shift):
     """An inch mark inside a cell is no opening quote, wherever the reader's blocks begin."""
-    monkeypatch.setattr(tables, "BLOCK", 32)
+    monkeypatch.setattr(csv_text, "BLOCK", 32)
     (tmp_path / "in.csv").write_text("a,b\n" + "1,xxxx\n" * 3 + "x" * shift + ',5" disk\n1,"q,""r"""\n2,z\n', encoding="utf-8")
     assert tables.read(tmp_path / "in.csv")[0].column("b").to_pylist() == ["xxxx"] * 3 + ['5" disk', 'q,"r"', "z"]
 

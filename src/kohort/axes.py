@@ -171,8 +171,7 @@ class Points:
 
         sizes = np.array([axis.size for axis in self.axes], np.int64)
         numeric = np.array([isinstance(axis, NumericAxis) for axis in self.axes], np.bool_)
-        height = np.array([0 if isinstance(axis, NumericAxis) else axis.tree.height for axis in self.axes], np.int64)  # type: ignore[attr-defined]
-        start = np.zeros(len(self.axes), np.int64)
+        start, height = np.zeros((2, len(self.axes)), np.int64)
         scale = np.zeros(len(self.axes))
         down: list[NDArray[np.float64]] = [np.empty(0)]
         up: list[NDArray[np.float64]] = [np.empty(0)]
@@ -187,7 +186,7 @@ class Points:
                     ends.append(np.append(0.0, axis.offset(values)))  # code 0, missing, is never looked up
                 codes_so_far += axis.size
             elif isinstance(axis, TreeAxis):
-                start[number] = rows_so_far
+                start[number], height[number] = rows_so_far, axis.tree.height
                 table = np.zeros((axis.tree.height + 1, axis.size), np.int32)  # column 0, missing, is never looked up
                 table[:, 1:] = axis.tree.ancestors + nodes_so_far
                 ancestors.append(table.ravel())

@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from kohort import tables
+from kohort import csv_text, tables
 from kohort.auditor import Layout, Run
 from kohort.errors import MachineError, RequestError
 from kohort.tables import Format
@@ -94,7 +94,7 @@ def _register_file(connection: Any, path: str, form: Format, places: Sequence[st
     connection.execute(
         f"CREATE TEMP TABLE file AS SELECT * FROM read_csv({_text(path)}, auto_detect=false, header=true, "
         f"columns={{{columns}}}, delim={_text(form.delimiter)}, quote='\"', escape='\"', nullstr='', allow_quoted_nulls={lone}, "
-        f"compression='{compression}', hive_partitioning=false, max_line_size={tables.BLOCK})"
+        f"compression='{compression}', hive_partitioning=false, max_line_size={csv_text.BLOCK})"
     )
 
 
