@@ -106,6 +106,7 @@ def anonymize(
     if target is not None:
         tables.format_of(target)
         tables.require_free(target, force)
+        tables.require_other(target, source)
     progress = progress or Progress(job.threads)
     engine = ENGINES[job.engine](job, progress)
     engine.read(source)

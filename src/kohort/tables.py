@@ -193,6 +193,12 @@ def require_free(target: Path, force: bool) -> None:
         raise MachineError(f"{target} could not be written: {error.strerror}.") from None
 
 
+def require_other(target: Path, source: Any) -> None:
+    """Refuse to write over the source, whatever the name it is called by."""
+    if isinstance(source, (str, os.PathLike)) and target.exists() and Path(source).exists() and target.samefile(source):
+        raise RequestError(f"{target} is the source itself. Choose another name for the release.")
+
+
 def _umask() -> int:
     current = os.umask(0o077)
     os.umask(current)
