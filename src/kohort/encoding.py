@@ -54,11 +54,7 @@ def _encode_column(column: pa.ChunkedArray, name: str, schema: Schema) -> tuple[
     asked = schema.columns[name]
     if name in schema.trees:
         return _on_tree(values, places, name, schema)
-    numbers = None
-    if asked.type != "text":
-        numbers = _numbers(values, places, name, asked.type)
-    elif asked.statistic != "range":
-        raise RequestError(f"Column {name!r} is text, so it has no mean. Publish its range.")
+    numbers = _numbers(values, places, name, asked.type) if asked.type != "text" else None
     if numbers is not None:
         return _by_size(numbers, places, name)
     if asked.statistic != "range":
