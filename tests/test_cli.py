@@ -156,7 +156,7 @@ WRONG = {
     f"anonymize patients.csv -o out.xlsx {ROLE_FLAGS}": 2,
     f"anonymize patients.csv -o patients.csv {ROLE_FLAGS}": 2,
     f"anonymize patients.csv -o ./patients.csv {ROLE_FLAGS} --force": 2,
-    f"anonymize patients.csv -o {'x' * 245}.csv {ROLE_FLAGS}": 3,
+    f"anonymize patients.csv -o {'x' * 300}.csv {ROLE_FLAGS}": 3,
     "audit patients.csv --quasi agee": 2,
     "audit patients.csv": 2,
     "audit none.csv --quasi age": 2,

@@ -17,9 +17,11 @@ from kohort import auditor, tables
 from kohort.auditor import Evidence, Layout
 from kohort.engines import ENGINES, Engine, Result
 from kohort.engines.views import columns_of, release_view
-from kohort.errors import RequestError, nearest
+from kohort.errors import RequestError
 from kohort.job import Job
 from kohort.progress import Progress
+from kohort.schema import unknown_columns
+from kohort.tables import Format
 from kohort.utility.loss import Loss
 
 
@@ -101,12 +103,13 @@ def anonymize(
     file), by settings (`quasi=["age", "zip"], sensitive=["disease"], k=5`), or by a job changed by settings. With `output`
     the release goes to that file, and only if its audit passes.
     """
+    read_from = [source, job]
     job = Job.build(job, **settings).with_seed()
     target = Path(output) if output is not None else None
     if target is not None:
         tables.format_of(target)
         tables.require_free(target, force)
-        tables.require_other(target, source)
+        tables.require_other(target, [*read_from, *job.tree_files()])
     progress = progress or Progress(job.threads)
     engine = ENGINES[job.engine](job, progress)
     engine.read(source)
@@ -130,8 +133,7 @@ def audit(
     job = Job.build(job, **settings)
     progress = progress or Progress(job.threads)
     with progress.step("audit"):
-        release: pa.Table | Path = Path(source) if isinstance(source, (str, os.PathLike)) else tables.read(source)[0]
-        form = tables.format_in(release) if isinstance(release, Path) else None
+        release, form = _to_audit(source)
         names = columns_of(release, form)
         tables.require_distinct(names)
         # A job speaks of the source; its identifiers and dropped columns are not in the release.
@@ -141,12 +143,17 @@ def audit(
             for statistic in job.columns[name].statistics
         ]
         layout = Layout(quasi, job.names("sensitive"), job.names("other"))
-        wrong = [
-            f"There is no column {name!r} in the table.{nearest(name, names)}"
-            for name in layout.aliases.values()
-            if name not in names
-        ]
+        wrong = unknown_columns(layout.aliases.values(), names)
         if wrong:
             raise RequestError(wrong)
         with release_view(release, form, layout, progress.threads) as run:
             return auditor.audit(run, layout, job.promise, names, withheld=[*job.names("identifier"), *job.names("drop")])
+
+
+def _to_audit(source: Any) -> tuple[pa.Table | Path, Format | None]:
+    """A Parquet file is asked where it lies; a CSV file is read as `anonymize` reads it, so that both see the same cells."""
+    if isinstance(source, (str, os.PathLike)):
+        form = tables.format_in(Path(source))
+        if form.kind == "parquet":
+            return Path(source), form
+    return tables.read(source)[0], None

@@ -16,14 +16,19 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from kohort import __version__
-from kohort.errors import CancelledError, KohortError
+from kohort.errors import CancelledError, KohortError, MachineError
 
 if TYPE_CHECKING:
     from kohort.api import Release
     from kohort.auditor import Evidence
     from kohort.progress import Progress
 
-STOPPING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+STOPPING = [
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGXCPU", "SIGALRM", "SIGUSR1", "SIGUSR2")
+    if hasattr(signal, name)
+]
+"""Signals that would end the process without cleaning up."""
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 
@@ -44,17 +49,17 @@ def _names(_context: click.Context, _option: click.Parameter, given: Sequence[st
 def _pairs(convert: Callable[[str], Any] = str, *, last: bool = False) -> Callable[..., dict[str, Any] | None]:
     """`column=value` flags as a dict."""
 
-    def parse(_context: click.Context, option: click.Parameter, given: Sequence[str]) -> dict[str, Any] | None:
+    def parse(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> dict[str, Any] | None:
         pairs: dict[str, Any] = {}
         for text in given:
             name, equals, value = text.rpartition("=") if last else text.partition("=")
             if not equals or not name:
-                message = f"--{option.name} takes name=value."
+                message = "give name=value."
                 raise click.BadParameter(message)
             try:
                 pairs[name] = convert(value)
             except ValueError:
-                message = f"--{option.name} takes name=number."
+                message = "give name=number."
                 raise click.BadParameter(message) from None
         return pairs or None
 
@@ -118,7 +123,9 @@ Examples:
 """
 
 
-@group.command(epilog=ANONYMIZE_EXAMPLES, options_metavar="-o OUTPUT [OPTIONS]")
+@group.command(
+    short_help="Publish a table so that all hide among k.", epilog=ANONYMIZE_EXAMPLES, options_metavar="-o OUTPUT [OPTIONS]"
+)
 @click.argument("source", metavar="INPUT", type=click.Path(path_type=Path))
 @click.option(
     "-o",
@@ -173,26 +180,29 @@ Examples:
 @click.option(
     "--save-job", type=click.Path(path_type=Path), metavar="FILE", help="Save what was asked, with the seed, as TOML or JSON."
 )
-@click.option("--force", is_flag=True, help="Replace OUTPUT if it exists.")
+@click.option("--force", is_flag=True, help="Replace OUTPUT, and the file of --save-job, if they exist.")
 def anonymize(
     source: Path, output: Path, job_file: Path | None, as_json: bool, save_job: Path | None, force: bool, **settings: Any
 ) -> None:
     """Anonymize INPUT into OUTPUT; OUTPUT appears only if its audit passes."""
     from kohort import api
     from kohort.job import Job, require_job_file
+    from kohort.tables import require_other
 
     job = Job.build(job_file, **{name: value for name, value in settings.items() if value not in (None, ())})
     if save_job:
         require_job_file(save_job, force)
+    if job_file:
+        require_other(output, [job_file])
     with _watched(job.threads) as progress:
         _TARGET[output] = _state(output)
         release = api.anonymize(source, job, output=output, force=force, progress=progress)
-    if save_job:
-        release.job.save(save_job)
     if as_json:
         _print(json.dumps(release.summary()))
     else:
         _tell_release(release)
+    if save_job:
+        _save(release, save_job)
 
 
 AUDIT_EXAMPLES = """\b
@@ -202,7 +212,7 @@ Examples:
 """
 
 
-@group.command(epilog=AUDIT_EXAMPLES)
+@group.command(short_help="Ask any file whether it is k-anonymous.", epilog=AUDIT_EXAMPLES)
 @click.argument("release", metavar="FILE", type=click.Path(path_type=Path))
 @_promise_flags
 def audit(release: Path, job_file: Path | None, as_json: bool, **settings: Any) -> None:
@@ -217,13 +227,13 @@ def audit(release: Path, job_file: Path | None, as_json: bool, **settings: Any) 
         figures = {"rows": evidence.rows, "classes": evidence.classes, "k": evidence.k, "dm": evidence.dm}
         _print(json.dumps({**figures, "audit": evidence.to_dict(), "file": str(release)}))
     else:
-        _print(f"{release}: {evidence.rows:,} rows in {evidence.classes:,} classes")
+        _print(f"{release}: {evidence.rows:,} rows, classes {evidence.classes:,}, the smallest of {evidence.k}")
         _tell_checks(evidence)
     if not evidence.passed:
         sys.exit(1)
 
 
-@group.command(epilog="Example: kohort methods --json")
+@group.command(short_help="List the methods.", epilog="Example: kohort methods --json")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 def methods(as_json: bool) -> None:
     """List every method: paper, cost, options, what it can promise."""
@@ -256,7 +266,7 @@ def methods(as_json: bool) -> None:
             _print(f"  --option {name}={json.dumps(option['default'])}  {option['description']}")
 
 
-@group.command(epilog="Example: kohort demo --folder sample --k 10")
+@group.command(short_help="Make up a hospital and anonymize it.", epilog="Example: kohort demo --folder sample --k 10")
 @click.option(
     "--folder", type=click.Path(path_type=Path), default=Path("kohort-demo"), show_default=True, help="Where the files go."
 )
@@ -273,9 +283,17 @@ def demo(folder: Path, rows: int, k: int) -> None:
 # --- words
 
 
+def _save(release: Release, file: Path) -> None:
+    try:
+        release.job.save(file)
+    except KohortError as error:
+        message = f"{error} The release is in place: {release.output} (seed {release.job.seed})."
+        raise MachineError(message) from None
+
+
 def _tell_release(release: Release) -> None:
     told = release.summary()
-    _print(f"{told['output']}: {told['rows']:,} rows in {told['classes']:,} classes, the smallest of {told['k']}")
+    _print(f"{told['output']}: {told['rows']:,} rows, classes {told['classes']:,}, the smallest of {told['k']}")
     _print(f"loss per cell {told['loss']['leaf']:.4f} by leaves, {told['loss']['height']:.4f} by height:")
     for name, share in release.loss.per_column.items():
         _print(f"  {name:<20} {share:.4f}  {release.axes[name]}")
@@ -329,7 +347,8 @@ def main() -> None:
     _TARGET.clear()
     try:
         group(standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout:
+            sys.stdout.flush()
         code = 0
     except click.ClickException as error:
         error.show()
@@ -362,7 +381,8 @@ def _say(what: str, code: int) -> int:
 def _leave(code: int) -> NoReturn:
     """Exit without the interpreter's own complaint when stdout can take no more."""
     try:
-        sys.stdout.flush()
+        if sys.stdout:
+            sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)

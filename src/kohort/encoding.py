@@ -21,6 +21,7 @@ MOST_NUMBERS = 65_535
 INTEGER = r"^[+-]?(0|[1-9][0-9]{0,17})$"
 DECIMAL = r"^[+-]?(0|[1-9][0-9]{0,14})(\.[0-9]+)?$"
 ANY_INTEGER = r"^[+-]?[0-9]{1,18}$"
+_NO_TEXT = (pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_duration)
 ANY_DECIMAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
 
 
@@ -66,7 +67,7 @@ def _encode_column(column: pa.ChunkedArray, name: str, schema: Schema) -> tuple[
 def _distinct(column: pa.ChunkedArray, name: str, missing: Sequence[str]) -> tuple[pa.Array, NDArray[np.int64]]:
     """The distinct present values, and for each row the place of its own among them; -1 for missing."""
     kind = column.type
-    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
+    if any(test(kind) for test in _NO_TEXT) or isinstance(kind, pa.BaseExtensionType):
         raise RequestError(f"Column {name!r} of type {kind} has no values that can be compared as text or number.")
     if pa.types.is_null(kind):
         column = column.cast(pa.string())
@@ -131,7 +132,7 @@ def _numbers(values: pa.Array, places: NDArray[np.int64], name: str, declared: s
         except pa.ArrowInvalid:
             raise RequestError(f"Column {name!r} holds integers of 2^63 or more. Declare it text.") from None
     elif pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_integer(kind):
-        exact = values if pa.types.is_float64(kind) else as_text(values)  # 0.1 as a short float is 0.1, not 0.10000000149
+        exact = values if pa.types.is_float64(kind) else _texts(values, name)  # 0.1 as a short float is 0.1, not 0.10000000149
         numbers = exact.cast(pa.float64()).to_numpy(zero_copy_only=False)
     elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
         found = _number_pattern(values, declared)
@@ -196,23 +197,36 @@ def _by_size(numbers: Numbers, places: NDArray[np.int64], name: str) -> tuple[Ax
 
 
 def canonical_order(points: Points, table: pa.Table, schema: Schema, seed: int) -> NDArray[np.int64]:
-    """Rows by their codes (true values where binned), equal ones by a hash of the seed and their sensitive codes.
+    """Rows by their codes (true values where binned), equal ones by a hash of the seed and all that is carried with them.
 
     Rows that are still equal cannot be told apart in the release either, so their order does not matter.
     """
-    keys: list[NDArray[np.generic]] = [_sensitive_hash(table, schema, seed)]
+    keys: list[NDArray[np.generic]] = [_carried_hash(table, schema, seed)]
     for axis in reversed(range(len(points.axes))):
         keys += [points.exact[axis]] if axis in points.exact else []
         keys.append(np.ascontiguousarray(points.codes[:, axis]))
     return np.lexsort(keys)
 
 
-def _sensitive_hash(table: pa.Table, schema: Schema, seed: int) -> NDArray[np.uint64]:
+def _carried_hash(table: pa.Table, schema: Schema, seed: int) -> NDArray[np.uint64]:
     state = np.full(table.num_rows, seed, np.uint64)
-    for name in schema.named("sensitive"):
-        values, places = _distinct(table.column(name), name, ())
-        state = splitmix64(np.bitwise_xor(state, _by_bytes(values, name)[1][places].astype(np.uint64)))
+    for name in sorted(schema.carried):  # not in the file's order: that is not part of the job
+        state = splitmix64(np.bitwise_xor(state, _ranks(table.column(name)).astype(np.uint64)))
     return state
+
+
+def _ranks(column: pa.ChunkedArray) -> NDArray[np.int64]:
+    """Each row's value as its rank among the column's, by the bytes of its text; 0 for missing."""
+    try:
+        texts = as_text(column)
+    except pa.ArrowException:  # lists, bytes and the like
+        texts = pa.chunked_array([pa.array([None if cell is None else repr(cell) for cell in column.to_pylist()], pa.string())])
+    encoded = texts.combine_chunks().dictionary_encode()
+    encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
+    ranks = np.zeros(len(encoded.dictionary) + 1, np.int64)
+    ranks[pc.array_sort_indices(encoded.dictionary).to_numpy()] = np.arange(1, len(ranks))
+    places: NDArray[np.int32] = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return ranks[places]
 
 
 def splitmix64(state: NDArray[np.uint64]) -> NDArray[np.uint64]:

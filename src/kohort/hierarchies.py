@@ -105,6 +105,7 @@ def _build(numbered: Sequence[tuple[int, tuple[str, ...]]], name: str) -> Tree:
     # Aligned at the root: a short row's leaf stands for itself (None) until its parent's level.
     aligned = [(path[0], *[None] * (depth - len(path)), *path[1:]) for path in paths]
     _require_one_parent([number for number, _path in numbered], aligned, name)
+    _require_distinct_labels([number for number, _path in numbered], aligned, name)
     aligned = _depth_first(dict.fromkeys(aligned))
     leaves = tuple(str(path[0]) for path in aligned)
     labels, levels, heights = list(leaves), [np.arange(len(leaves))], [0] * len(leaves)
@@ -171,6 +172,17 @@ def _require_one_parent(numbers: Sequence[int], lines: Sequence[Line], name: str
                     f"{name}: lines {first} and {number} give the same level-{level} label two parents. "
                     "Rename one, so that each label has one parent."
                 )
+                raise RequestError(message)
+
+
+def _require_distinct_labels(numbers: Sequence[int], lines: Sequence[Line], name: str) -> None:
+    """A published label must not also be a value that stands elsewhere."""
+    number_of = {line[0]: (number, line) for number, line in zip(numbers, lines, strict=True)}
+    for number, line in zip(numbers, lines, strict=True):
+        for level in range(1, len(line) - 1):
+            known, other = number_of.get(line[level], (0, ())) if line[level] is not None else (0, ())
+            if known and other[level:] != line[level:]:
+                message = f"{name}: a label of line {number} is the value of line {known}, which stands elsewhere. Rename one."
                 raise RequestError(message)
 
 

@@ -12,6 +12,7 @@ import secrets
 import tomllib
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +20,7 @@ import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from kohort.algorithms import METHODS, Method, Options
-from kohort.errors import RequestError, nearest
+from kohort.errors import MachineError, RequestError, nearest
 from kohort.privacy import Promise
 from kohort.schema import ROLES, Column, Role
 
@@ -97,6 +98,12 @@ class Job(BaseModel):
     def names(self, role: Role) -> list[str]:
         return [name for name, column in self.columns.items() if column.role == role]
 
+    def tree_files(self) -> list[Path]:
+        """Every tree file that this job may read."""
+        named = [Path(column.hierarchy) for column in self.columns.values() if isinstance(column.hierarchy, str)]
+        folder = Path(self.hierarchies) if self.hierarchies else None
+        return [*named, *(folder.iterdir() if folder and folder.is_dir() else ())]
+
     def with_seed(self) -> Job:
         """This job with a seed: its own, or one drawn now from the system."""
         return self if self.seed is not None else self.model_copy(update={"seed": secrets.randbits(63)})
@@ -134,7 +141,7 @@ class Job(BaseModel):
         try:
             file.write_text(moved.to_json() if file.suffix == ".json" else moved.to_toml(), encoding="utf-8")
         except OSError as error:
-            raise RequestError(f"The job could not be saved to {file}: {error.strerror}.") from None
+            raise MachineError(f"The job could not be saved to {file}: {error.strerror}.") from None
 
 
 def require_job_file(file: Path, force: bool) -> None:
@@ -246,7 +253,7 @@ def _method_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
         try:
             method.options.model_validate(option)
         except ValidationError as error:
-            yield from _sentences(error, method.options, f"option of {method.name}")
+            yield from _sentences(error, method.options, method.name)
 
 
 def _column_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
@@ -280,16 +287,23 @@ def _plain(value: Any) -> Any:
 def _sentences(error: ValidationError, model: type[BaseModel], where: str = "setting") -> Iterable[str]:
     """pydantic's findings, each as one sentence that names the place, what is allowed, and the nearest right name."""
     for finding in error.errors(include_url=False):
-        *path, last = [str(part) for part in finding["loc"]] or [where]
+        parts = [str(part) for part in finding["loc"]]
+        *path, last = list(takewhile(lambda part: part not in ("str", "bool", "int", "float") and "[" not in part, parts)) or [
+            where
+        ]
         place = ".".join([*path, last])
         if finding["type"] == "extra_forbidden":
             elsewhere = " It belongs under [promise]." if not path and last in Promise.model_fields else None
-            yield f"There is no {where} {place!r}.{elsewhere or nearest(last, _fields(model, path))}"
+            lead = f"There is no setting {place!r}" if model is Job else f"{where} has no option {place!r}"
+            yield f"{lead}.{elsewhere or nearest(last, _fields(model, path))}"
         elif finding["type"] == "missing":
             yield f"{place} is not given."
         elif finding["type"] == "literal_error":
             allowed = finding["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
-            yield f"{place} must be one of {', '.join(allowed)}.{nearest(str(finding['input']), allowed)}"
+            close = nearest(str(finding["input"]), allowed)
+            yield f"{place} must be one of {', '.join(allowed)}.{close if close.startswith(' Did') else ''}"
+        elif finding["type"].startswith("bool"):
+            yield f"{place} must be true or false."
         else:
             message = finding["msg"].replace("Input should be", "must be").replace("greater than or equal to", "at least")
             yield f"{place} {message}."

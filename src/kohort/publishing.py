@@ -152,8 +152,10 @@ def _means(points: Points, number: int, labels: NDArray[np.int64], ranges: pa.Ar
     values = points.exact[number] if number in points.exact else np.append(axis.first, 0)[codes.astype(np.int64) - 1]
     counts = np.bincount(labels[inside], minlength=len(ranges))
     offsets = np.bincount(labels[inside], axis.offset(values[inside]), minlength=len(ranges)) / np.maximum(counts, 1)
-    places = max(0, MEAN_DIGITS - math.ceil(math.log10(axis.range))) if axis.range else 0
-    smallest = Decimal(axis.first[0].item()) if len(axis.first) else Decimal(0)
+    if not axis.range:  # a constant, or all missing: the range says it
+        return ranges
+    places = max(0, MEAN_DIGITS - math.ceil(math.log10(axis.range)))
+    smallest = Decimal(axis.first[0].item())
     means = pa.array([_decimal_text(smallest + Decimal(offset), places) for offset in offsets.tolist()], pa.string())
     return pc.if_else(pc.is_null(ranges), ranges, pc.if_else(pc.equal(ranges, ROOT), ranges, means))
 

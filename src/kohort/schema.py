@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
@@ -19,7 +19,7 @@ from kohort.hierarchies import Tree
 Role = Literal["quasi", "sensitive", "identifier", "other", "drop"]
 ROLES: tuple[str, ...] = get_args(Role)
 
-_NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")
+_CELL = re.compile(r"[+-]?\d+([.,]\d+)*|\d{1,4}[-./]\d{1,2}[-./]\d{1,4}.*|\S+@\S+")  # numbers, dates, addresses
 _UNREADABLE = (
     pa.types.is_decimal256, pa.types.is_union, pa.types.is_interval, pa.types.is_run_end_encoded,
     pa.types.is_binary_view, pa.types.is_list_view, pa.types.is_large_list_view,
@@ -38,7 +38,9 @@ class Column(BaseModel):
     role: Role
     type: Literal["integer", "decimal", "text"] | None = Field(default=None, description="found from the values if not given")
     hierarchy: str | tuple[tuple[str, ...], ...] | None = Field(default=None, description="a tree file, or its rows")
-    weight: float = Field(default=1.0, ge=0, le=1000, description="how much this column's loss counts in the search")
+    weight: float = Field(
+        default=1.0, ge=0, le=1000, allow_inf_nan=False, description="how much this column's loss counts in the search"
+    )
     statistic: Literal["range", "mean", "both"] = Field(default="range", description="what is published for a number")
     allow: bool = Field(default=False, description="pass on as 'other' although it looks like text or a key")
 
@@ -87,13 +89,9 @@ def resolve(
 ) -> Schema:
     """Bind what is asked of columns to a table; every mistake at once. `folder` may hold trees named after columns."""
     names = table.column_names
-    problems = [f"There is no column {name!r} in the table.{_hint(name, names)}" for name in columns if name not in names]
+    problems = unknown_columns(columns, names)
     undeclared = [name for name in names if name not in columns]
-    if any(_NUMBER.fullmatch(name) for name in undeclared):  # perhaps a person's record: do not show it
-        problems.append(
-            "The first line looks like a row, not like names of columns. Put a line with the columns' names above it."
-        )
-    elif undeclared:
+    if undeclared and _NO_HEADER not in problems:
         problems.append(
             f"{len(undeclared)} column(s) have no role: {listed(undeclared)}. Each must be quasi, sensitive, identifier, "
             "other (published as it is) or drop."
@@ -134,10 +132,24 @@ def _trees(columns: Mapping[str, Column], folder: Path | None) -> tuple[dict[str
     return trees, problems
 
 
+_NO_HEADER = "None of the columns that are named is in the table. Its first line may be a row: put the columns' names above it."
+
+
+def unknown_columns(asked: Iterable[str], names: list[str]) -> list[str]:
+    """What to say of columns that are not in the table. A header that may be somebody's record is not shown."""
+    columns = list(asked)
+    unknown = [name for name in columns if name not in names]
+    hints = [_hint(name, names) for name in unknown]
+    if len(unknown) == len(columns) and (any(_CELL.fullmatch(name) for name in names) or not any(hints)):
+        return [_NO_HEADER]
+    return [f"There is no column {name!r} in the table.{hint}" for name, hint in zip(unknown, hints, strict=True)]
+
+
 def _hint(name: str, names: list[str]) -> str:
     if "," in name and all(part.strip() in names for part in name.split(",")):
         return " A repeated flag takes each name as it stands: repeat it for every column."
-    return nearest(name, names)
+    close = nearest(name, names)
+    return close if close.startswith(" Did") else ""
 
 
 def _not_carried(schema: Schema, table: pa.Table) -> list[str]:

@@ -55,9 +55,9 @@ def tell(folder: Path, rows: int, k: int, progress: Progress) -> None:
         (target, "the release"),
     ):
         console.print(f"  {path!s:<28} {what}", soft_wrap=True, markup=False)
-    console.print(
-        f"\nNow yours: kohort anonymize YOUR.csv -o release.csv --quasi age,sex --sensitive diagnosis --k {k}", soft_wrap=True
-    )
+    command = "kohort" if shutil.which("kohort") else os.path.relpath(sys.argv[0])
+    yours = f"{command} anonymize YOUR.csv -o release.csv --quasi age,sex --sensitive diagnosis --k {k}"
+    console.print(f"\nNow yours:\n  {yours}", soft_wrap=True, markup=False)
 
 
 def _require_own(folder: Path, header: str) -> None:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kohort import csv_text
-from kohort.errors import MachineError, RequestError, listed
+from kohort.errors import MachineError, RequestError
 
 SUFFIXES: dict[str, Literal["csv", "parquet"]] = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 
@@ -50,7 +50,7 @@ def read(source: Any) -> tuple[pa.Table, Format | None]:
     elif isinstance(source, (str, os.PathLike)):
         table, form = _read_file(Path(source))
     elif hasattr(source, "__arrow_c_stream__"):
-        table, form = pa.table(source), None
+        table, form = _from_frame(source), None
     else:
         message = f"Cannot read a table from a {type(source).__name__}. Give a path, a pyarrow table or a data frame."
         raise RequestError(message)
@@ -58,11 +58,20 @@ def read(source: Any) -> tuple[pa.Table, Format | None]:
     return _plain(table), form
 
 
+def _from_frame(source: Any) -> pa.Table:
+    try:
+        return pa.table(source)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):  # their messages quote cells
+        message = "The data frame does not fit into an Arrow table. Give each column values of one type."
+        raise RequestError(message) from None
+
+
 def require_distinct(names: list[str]) -> None:
-    """Columns are told apart by name."""
-    doubled = sorted({name for name in names if names.count(name) > 1})
+    """Columns are told apart by name. Told by number: without a header the names would be somebody's record."""
+    doubled = [number for number, name in enumerate(names, start=1) if names.count(name) > 1]
     if doubled:
-        raise RequestError(f"The table has several columns of the same name: {listed(doubled)}. Rename them.")
+        numbers = ", ".join(map(str, doubled[:8]))
+        raise RequestError(f"Several columns of the table have the same name (columns {numbers}). Rename them.")
 
 
 def _plain(table: pa.Table) -> pa.Table:
@@ -72,7 +81,11 @@ def _plain(table: pa.Table) -> pa.Table:
         return pa.string() if pa.types.is_string_view(kind) else pa.float32() if pa.types.is_float16(kind) else kind
 
     schema = pa.schema([(field.name, plain(field.type)) for field in table.schema])
-    return table.replace_schema_metadata(None) if schema.equals(table.schema) else table.cast(schema)
+    try:
+        table.validate(full=True)
+        return table.replace_schema_metadata(None) if schema.equals(table.schema) else table.cast(schema)
+    except pa.ArrowException:
+        raise RequestError("The table holds text that is not UTF-8, or is damaged. Mend it where it was made.") from None
 
 
 def format_in(path: Path) -> Format:
@@ -80,8 +93,8 @@ def format_in(path: Path) -> Format:
     form = format_of(path)
     if not path.exists():
         raise RequestError(f"There is no file {path}.")
-    if path.is_dir():
-        raise RequestError(f"{path} is a folder. Give a file.")
+    if not path.is_file():
+        raise RequestError(f"{path} is not a file (a folder, a pipe, a device). Give a file.")
     if form.kind == "csv":
         with _reading(path, form):
             form = replace(form, delimiter=csv_text.sniff_delimiter(path, form.gzipped))
@@ -136,8 +149,11 @@ def as_text(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 
 def as_stored(column: pa.ChunkedArray, form: Format) -> pa.ChunkedArray:
     """A column as a plain reader finds it in a file: CSV holds text, and Parquet has no type for durations."""
-    if form.kind == "csv":
-        return as_text(column)
+    return as_text(column) if form.kind == "csv" else without_durations(column)
+
+
+def without_durations(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Durations as integers: SQL would cut off their nanoseconds."""
     return column.cast(pa.int64()) if pa.types.is_duration(column.type) else column
 
 
@@ -165,7 +181,7 @@ def batches_to_file(batches: Iterable[pa.RecordBatch], schema: pa.Schema, path: 
 def staged(target: Path, force: bool = False) -> Iterator[Path]:
     """A private file beside `target`, renamed onto it if the block ends well and removed if it does not."""
     require_free(target, force)
-    path = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
+    path = target.with_name(f".kohort-{secrets.token_hex(8)}.part")
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         yield path
@@ -193,10 +209,11 @@ def require_free(target: Path, force: bool) -> None:
         raise MachineError(f"{target} could not be written: {error.strerror}.") from None
 
 
-def require_other(target: Path, source: Any) -> None:
-    """Refuse to write over the source, whatever the name it is called by."""
-    if isinstance(source, (str, os.PathLike)) and target.exists() and Path(source).exists() and target.samefile(source):
-        raise RequestError(f"{target} is the source itself. Choose another name for the release.")
+def require_other(target: Path, sources: Iterable[Any]) -> None:
+    """Refuse to write over what the run reads, whatever the name it is called by."""
+    files = [Path(source) for source in sources if isinstance(source, (str, os.PathLike))]
+    if target.exists() and any(file.exists() and target.samefile(file) for file in files):
+        raise RequestError(f"{target} is what the release is made from. Choose another name for it.")
 
 
 def _umask() -> int:

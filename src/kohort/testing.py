@@ -47,14 +47,17 @@ KINDS = {"few": pa.int64(), "many": pa.int64(), "decimal": pa.float64(), "text":
 
 @st.composite
 def tables(draw: st.DrawFn, least: int = 0, most: int = 40) -> pa.Table:
-    """Small tables of every kind of column, rich in ties, duplicates and missing values, with one sensitive column."""
+    """Small tables of every kind of column, rich in ties, duplicates and missing values, with two carried columns."""
     rows = draw(st.integers(least, most))
     cells = {
         name: draw(st.lists(st.one_of(st.none(), values) if draw(st.booleans()) else values, min_size=rows, max_size=rows))
         for name, values in COLUMNS.items()
     }
-    secret = draw(st.lists(st.sampled_from(["flu", "hiv", None]), min_size=rows, max_size=rows))
-    made = pa.table({**{name: pa.array(cells[name], KINDS[name]) for name in QUASI}, "secret": pa.array(secret, pa.string())})
+    carried = {
+        name: draw(st.lists(st.sampled_from(["flu", "", None]), min_size=rows, max_size=rows)) for name in ("secret", "ward")
+    }
+    made = pa.table({**{name: pa.array(cells[name], KINDS[name]) for name in QUASI},
+                     **{name: pa.array(values, pa.string()) for name, values in carried.items()}})  # fmt: skip
     copies = draw(st.integers(1, 3))
     return pa.concat_tables([made] * copies)
 
@@ -78,12 +81,22 @@ def special_tables() -> Iterator[tuple[str, pa.Table]]:
     }
     for title, columns in cells.items():
         arrays = {name: pa.array(values, KINDS[name]) for name, values in columns.items()}
-        yield title, pa.table({**arrays, "secret": pa.array(["flu", "hiv"] * (rows // 2))})
+        yield title, pa.table({**arrays, "secret": pa.array(["flu", "hiv"] * (rows // 2)), "ward": ["a"] * rows})
 
 
 def job_for(method: Method, option: dict[str, Any], k: int) -> Job:
     """A job for the tables above."""
-    return Job.build(quasi=QUASI, sensitive="secret", hierarchy={"tree": TREE}, method=method.name, option=option, k=k, seed=7)
+    return Job.build(
+        quasi=QUASI,
+        sensitive="secret",
+        other="ward",
+        allow="ward",
+        hierarchy={"tree": TREE},
+        method=method.name,
+        option=option,
+        k=k,
+        seed=7,
+    )
 
 
 def option_sets(method: Method) -> list[dict[str, Any]]:
@@ -113,7 +126,9 @@ def _identity(table: pa.Table, job: Job) -> Counter[tuple[Any, ...]]:
     """A release up to the order of its rows: each record's own values beside its published ones. Empty is missing."""
     release = api.anonymize(table, job)
     before, after = release.preview(range(table.num_rows))
-    own = [tuple(None if row[name] == "" else row[name] for name in (*QUASI, "secret")) for row in before.to_pylist()]
+    own = [
+        (*(None if row[name] == "" else row[name] for name in QUASI), row["secret"], row["ward"]) for row in before.to_pylist()
+    ]
     told = [tuple(row[name] for name in QUASI) for row in after.to_pylist()]
     return Counter(zip(own, told, strict=True))
 
@@ -288,6 +303,7 @@ ENGINE_CONTRACTS: tuple[Callable[[str], None], ...] = (
 
 def check_algorithm(name: str) -> None:
     """Every contract of a method."""
+    assert name in METHODS, f"there is no method {name!r}; is it listed in algorithms/__init__.py?"
     for contract in ALGORITHM_CONTRACTS:
         contract(METHODS[name])
 

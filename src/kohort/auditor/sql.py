@@ -65,7 +65,7 @@ def audit(
     promise: Promise,
     found_columns: Sequence[str],
     original: Original | None = None,
-    withheld: Sequence[str] = (),
+    withheld: Sequence[str] | None = None,
 ) -> Evidence:
     """Ask the release whether it keeps the promise; with its original, also whether every row, column and cell is right."""
     aliases = layout.aliases
@@ -87,10 +87,8 @@ def audit(
         ),
         _wildcard(run, quasi, classes, promise.k),
     ]
-    if withheld:
-        leaked = sum(name in found_columns for name in withheld)
-        meaning = "columns of the release that were to be withheld"
-        checks.append(Check("withheld", 0, leaked, _verdict(leaked == 0), meaning))
+    if withheld is not None:
+        checks += _other_columns(found_columns, aliases, withheld)
     if original is not None:
         checks += [
             Check("rows", original.rows, rows, _verdict(rows == original.rows), "rows of the release", (count,)),
@@ -115,9 +113,20 @@ def _wildcard(run: Run, quasi: Sequence[str], classes: int, k: int) -> Check:
         + f" GROUP BY {', '.join(f'a.{q}' for q in quasi)}) AS fits"
     )
     if classes > MOST_CLASSES_PAIRED:
-        return Check("wildcard", k, None, "not run", f"{meaning}; {classes} classes are too many to pair", (sql,))
+        why = f"{meaning}; {classes} classes are too many to pair, and it could only find more than the smallest class"
+        return Check("wildcard", k, None, "not run", why, (sql,))
     found = int(run(sql)[0][0] or 0)
     return Check("wildcard", k, found, _verdict(found >= k), meaning, (sql,))
+
+
+def _other_columns(found: Sequence[str], aliases: Mapping[str, str], withheld: Sequence[str]) -> list[Check]:
+    """Columns that must not be there, and columns that nobody said anything about."""
+    leaked = sum(name in found for name in withheld)
+    unasked = sum(name not in aliases.values() and name not in withheld for name in found)
+    return [
+        Check("withheld", 0, leaked, _verdict(leaked == 0), "columns of the release that were to be withheld"),
+        Check("undeclared", 0, unasked, "warn" if unasked else "pass", "columns without a role: nothing was asked of them"),
+    ]
 
 
 def _columns(found: Sequence[str], expected: Sequence[str]) -> Check:

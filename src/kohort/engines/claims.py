@@ -52,7 +52,7 @@ class Claims:
     def cell(self, alias: str, column: pa.ChunkedArray, original: Original, form: Format | None) -> pa.ChunkedArray:
         """A column of the source as the auditor is to compare it with what stands in the file."""
         if self.statistics[alias] == "value":
-            return tables.as_stored(column, form) if form is not None else column
+            return tables.as_stored(column, form) if form is not None else tables.without_durations(column)
         if pa.types.is_floating(column.type):
             column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
         return column if alias in original.typed and alias not in original.labels else tables.as_text(column)

@@ -42,7 +42,8 @@ def release_view(
             names = columns_of(release, form)
             places = [f"c{number}" for number in range(len(names))]  # DuckDB's names do not tell Age from age
             if isinstance(release, pa.Table):
-                connection.register("file", release.rename_columns(places))
+                columns = [tables.without_durations(column) for column in release.columns]
+                connection.register("file", pa.table(columns, names=places))
             else:
                 _register_file(connection, _plain_path(release, Path(scratch)), form or Format("csv"), places)
             column_at = dict(zip(names, places, strict=True))
@@ -60,6 +61,8 @@ def release_view(
         except duckdb.OutOfMemoryException:
             raise MachineError("The audit ran out of memory.") from None
         except duckdb.Error as error:  # DuckDB's messages quote cells
+            if originals is not None:
+                raise MachineError("The staged release could not be read back, so nothing was published.") from None
             if isinstance(release, Path):
                 raise tables.unreadable(release, form or Format("csv")) from None
             raise RequestError(f"The table could not be audited: {type(error).__name__} while reading it.") from None
