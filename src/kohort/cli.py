@@ -276,6 +276,7 @@ def demo(folder: Path, rows: int, k: int) -> None:
     """Make up a hospital, anonymize it, audit the written file and tell the story."""
     from kohort import story
 
+    _TARGET[folder / "release.csv"] = _state(folder / "release.csv")
     with _watched(None) as progress:
         story.tell(folder, rows, k, progress)
 

@@ -91,7 +91,7 @@ def resolve(
     names = table.column_names
     problems = unknown_columns(columns, names)
     undeclared = [name for name in names if name not in columns]
-    if undeclared and _NO_HEADER not in problems:
+    if undeclared and any(name in names for name in columns):  # else the header may be somebody's record
         problems.append(
             f"{len(undeclared)} column(s) have no role: {listed(undeclared)}. Each must be quasi, sensitive, identifier, "
             "other (published as it is) or drop."
@@ -132,16 +132,15 @@ def _trees(columns: Mapping[str, Column], folder: Path | None) -> tuple[dict[str
     return trees, problems
 
 
-_NO_HEADER = "None of the columns that are named is in the table. Its first line may be a row: put the columns' names above it."
-
-
 def unknown_columns(asked: Iterable[str], names: list[str]) -> list[str]:
     """What to say of columns that are not in the table. A header that may be somebody's record is not shown."""
     columns = list(asked)
     unknown = [name for name in columns if name not in names]
     hints = [_hint(name, names) for name in unknown]
     if len(unknown) == len(columns) and (any(_CELL.fullmatch(name) for name in names) or not any(hints)):
-        return [_NO_HEADER]
+        return [
+            f"There is no column {listed(unknown)} in the table. If its first line is a row, put the columns' names above it."
+        ]
     return [f"There is no column {name!r} in the table.{hint}" for name, hint in zip(unknown, hints, strict=True)]
 
 
