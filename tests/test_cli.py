@@ -252,6 +252,20 @@ def test_a_signal_right_after_the_rename(kohort, monkeypatch, tmp_path):
     assert (tmp_path / "out.csv").exists() != ("nothing was published" in ran.err)
 
 
+def test_an_interruption_that_a_library_renames_is_still_one(kohort, monkeypatch, tmp_path):
+    """An import that is interrupted may end as an ImportError."""
+
+    def renamed(*_given):
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except KeyboardInterrupt:
+            raise ImportError("half imported") from None
+
+    monkeypatch.setattr(encoding, "encode", renamed)
+    ran = kohort(f"{RUN} {ROLE_FLAGS}")
+    assert (ran.code, "report" in ran.err, (tmp_path / "out.csv").exists()) == (130, False, False)
+
+
 # --- in a process of its own
 
 SHOW_STEPS = "from kohort import watching; watching.QUIET_SECONDS = 0; from kohort.cli import main; main()"

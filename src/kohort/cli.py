@@ -326,6 +326,10 @@ def _watched(threads: int | None) -> Iterator[Progress]:
         before = {number: signal.signal(number, stop) for number in STOPPING}
         try:
             yield progress
+        except Exception:  # a library may turn the interruption into an error of its own
+            if progress.cancelled:
+                raise KeyboardInterrupt from None
+            raise
         finally:
             if not progress.cancelled:
                 for number, handler in before.items():
