@@ -27,7 +27,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format
 
 bench: $(VENV)/.dev
-	$(BIN)/python benchmarks/run.py
+	KOHORT_DATA=$${KOHORT_DATA:-../shared/data} $(BIN)/python benchmarks/run.py
 
 clean:
 	rm -rf $(VENV) kohort-demo

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 import kohort
 from kohort import datasets
 from kohort.engines.memory import MemoryEngine
+from kohort.errors import RequestError
 from kohort.job import Job
 from kohort.progress import Progress
 
@@ -64,7 +65,11 @@ def start_up(folder: Path) -> None:
 
 
 def adult(folder: Path) -> None:
-    sample = datasets.adult()
+    try:
+        sample = datasets.adult()
+    except RequestError as error:
+        print(f"Adult is not measured: {error}")
+        return
     job = Job.build(sample.job, k=10)
     engine = MemoryEngine(job, Progress(1))
     engine.read(sample.table)
