@@ -64,6 +64,14 @@ def test_nothing_that_is_read_is_written_over(tmp_path):
         assert target.read_bytes() == before
 
 
+def test_write_does_not_replace_the_source_either(tmp_path):
+    source = tmp_path / "in.csv"
+    source.write_text("q\n1\n1\n", encoding="utf-8")
+    with pytest.raises(kh.RequestError, match="made from"):
+        kh.anonymize(source, quasi="q", k=2).write(source, force=True)
+    assert source.read_text(encoding="utf-8") == "q\n1\n1\n"
+
+
 def test_relaxed_depends_neither_on_row_nor_on_column_order():
     """Everything that is carried breaks ties, and empty text is not missing."""
     table = pa.table(

@@ -36,6 +36,7 @@ class MemoryEngine:
     def __init__(self, job: Job, progress: Progress) -> None:
         self._job = job
         self._progress = progress
+        self._source: Any
         self._table: pa.Table
         self._format: Format | None
         self._schema: Schema
@@ -46,6 +47,7 @@ class MemoryEngine:
 
     def read(self, source: Any) -> None:
         with self._progress.step("read"):
+            self._source = source
             self._table, self._format = tables.read(source)
             self._schema = schema.resolve(self._job.columns, self._table, folder=self._job.hierarchies, missing=self._job.missing)
             Checks(self._job.promise, self._table.num_rows).require_whole_table()
@@ -99,6 +101,7 @@ class MemoryEngine:
 
     def release_file(self, target: Path, force: bool) -> Evidence:
         form = tables.format_of(target, self._format.delimiter if self._format else ",")
+        tables.require_other(target, [self._source, *self._job.tree_files()])
         with tables.staged(target, force) as staging:
             with self._progress.step("publish"):
                 publication = self._publication
