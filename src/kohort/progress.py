@@ -34,7 +34,7 @@ class Progress:
         self.cancelled = False
         self.note = note or (lambda _text: None)
         self._slots: list[NDArray[np.int64]] = []
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal may call cancel() in the very thread that holds it
 
     @contextmanager
     def step(self, name: str, total: int = 0) -> Iterator[None]:
