@@ -137,11 +137,7 @@ def audit(
         names = columns_of(release, form)
         tables.require_distinct(names)
         # A job speaks of the source; its identifiers and dropped columns are not in the release.
-        quasi = [
-            name if statistic != "mean" else f"{name}.mean"
-            for name in job.names("quasi")
-            for statistic in job.columns[name].statistics
-        ]
+        quasi = [published for name in job.names("quasi") for published, _statistic in job.columns[name].published(name)]
         layout = Layout(quasi, job.names("sensitive"), job.names("other"))
         wrong = unknown_columns(layout.aliases.values(), names)
         if wrong:

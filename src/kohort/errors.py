@@ -57,11 +57,14 @@ def nearest(name: str, known: Iterable[str]) -> str:
     ' Known: age, sex.'
     """
     names = list(known)
-    folded = {candidate.casefold(): candidate for candidate in names}
+    return did_you_mean(name, names) or (f" Known: {', '.join(names)}." if names else "")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The closest of the known names as a closing clause, or nothing."""
+    folded = {candidate.casefold(): candidate for candidate in known}
     match = get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
-    if match:
-        return f" Did you mean {folded[match[0]]!r}?"
-    return f" Known: {', '.join(names)}." if names else ""
+    return f" Did you mean {folded[match[0]]!r}?" if match else ""
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:

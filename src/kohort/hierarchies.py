@@ -79,8 +79,7 @@ def build(rows: Iterable[Sequence[str]], name: str = "tree") -> Tree:
     >>> tree.leaves, tree.height
     (('a', 'e', 'b'), 2)
     """
-    numbered = [(number, _trimmed(row)) for number, row in enumerate(rows, start=1)]
-    return _build([(number, path) for number, path in numbered if path and path[0]], name)
+    return _build([(number, _trimmed(row)) for number, row in enumerate(rows, start=1)], name)
 
 
 def _trimmed(row: Sequence[str]) -> tuple[str, ...]:
@@ -89,7 +88,8 @@ def _trimmed(row: Sequence[str]) -> tuple[str, ...]:
     return tuple(row[:end])
 
 
-def _build(numbered: Sequence[tuple[int, tuple[str, ...]]], name: str) -> Tree:
+def _build(lines: Sequence[tuple[int, tuple[str, ...]]], name: str) -> Tree:
+    numbered = [(number, path) for number, path in lines if path and path[0]]  # missing needs no place in a tree
     if not numbered:
         raise RequestError(f"{name}: the tree is empty. Give one line per value: value;level1;...;*")
     empty = next((number for number, path in numbered if "" in path), None)
@@ -104,8 +104,9 @@ def _build(numbered: Sequence[tuple[int, tuple[str, ...]]], name: str) -> Tree:
     depth = max(map(len, paths))
     # Aligned at the root: a short row's leaf stands for itself (None) until its parent's level.
     aligned = [(path[0], *[None] * (depth - len(path)), *path[1:]) for path in paths]
-    _require_one_parent([number for number, _path in numbered], aligned, name)
-    _require_distinct_labels([number for number, _path in numbered], aligned, name)
+    at = [number for number, _path in numbered]
+    _require_one_parent(at, aligned, name)
+    _require_distinct_labels(at, aligned, name)
     aligned = _depth_first(dict.fromkeys(aligned))
     leaves = tuple(str(path[0]) for path in aligned)
     labels, levels, heights = list(leaves), [np.arange(len(leaves))], [0] * len(leaves)
@@ -139,7 +140,7 @@ def load(path: Path | str) -> Tree:
     rows = max((rows for rows in read.values() if rows is not None), key=_fewest_fields, default=[])
     if _fewest_fields(rows) < 2 and any(rows is None and mark in text for mark, rows in read.items()):
         raise RequestError(f"The tree file {file} is not a proper CSV file: a quote is not closed as it should be.")
-    return _build([(number, path) for number, path in rows if path and path[0]], str(file))
+    return _build(rows, str(file))
 
 
 def _rows(text: str, delimiter: str) -> list[tuple[int, tuple[str, ...]]] | None:

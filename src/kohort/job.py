@@ -20,15 +20,14 @@ import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from kohort.algorithms import METHODS, Method, Options
-from kohort.errors import MachineError, RequestError, nearest
+from kohort.errors import MachineError, RequestError, did_you_mean, nearest
 from kohort.privacy import Promise
 from kohort.schema import ROLES, Column, Role
 
 PER_COLUMN = tuple(name for name in Column.model_fields if name != "role")
 QUASI_ONLY = tuple(name for name in PER_COLUMN if name != "allow")
-
-
-_TABLES = ("promise", "columns", "option")
+TABLES = ("promise", "columns", "option")
+AUTO = "mondrian"  # what `auto` stands for until it is a method of its own
 
 
 class Job(BaseModel):
@@ -37,7 +36,7 @@ class Job(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     version: Literal[1] = 1
-    method: str = "mondrian"
+    method: str = AUTO
     option: dict[str, bool | int | float | str] = Field(default_factory=dict, description="options of the method")
     seed: int | None = Field(default=None, ge=0, lt=2**63, description="drawn from the system and saved if not given")
     missing: tuple[str, ...] = Field(default=(), description="texts that stand for a missing value, beside the empty one")
@@ -82,7 +81,7 @@ class Job(BaseModel):
         if problems:
             raise RequestError(problems)
         # Saved by name and type: what `auto` stood for, and `--option relaxed=true` as a truth value.
-        method = "mondrian" if job.method == "auto" else job.method
+        method = AUTO if job.method == "auto" else job.method
         option = METHODS[method].options.model_validate(job.option).model_dump(exclude_unset=True)
         return job.model_copy(update={"method": method, "option": option})
 
@@ -198,7 +197,7 @@ def _fold(nested: dict[str, Any], settings: Mapping[str, Any]) -> list[str]:
     """Fold settings, flat or nested, into a nested job; return the mistakes that pydantic could not see."""
     given = {name: value for name, value in settings.items() if value is not None}
     problems = [f"There is no setting {name!r}.{nearest(name, sorted(_SETTINGS))}" for name in given if name not in _SETTINGS]
-    for name in ("promise", "columns", "option"):
+    for name in TABLES:
         if name in given:
             _merge(nested, name, given[name])
     if "k" in given:
@@ -206,7 +205,7 @@ def _fold(nested: dict[str, Any], settings: Mapping[str, Any]) -> list[str]:
     nested.setdefault("columns", {})
     if isinstance(nested["columns"], dict):
         problems += _fold_columns(nested["columns"], given)
-    nested.update({name: _plain(given[name]) for name in given if name in Job.model_fields and name not in _TABLES})
+    nested.update({name: _plain(given[name]) for name in given if name in Job.model_fields and name not in TABLES})
     return problems
 
 
@@ -246,7 +245,7 @@ def _fold_columns(columns: dict[str, Any], given: Mapping[str, Any]) -> list[str
 
 def _method_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
     name, option = nested.get("method", "auto"), nested.get("option", {})
-    method = METHODS.get("mondrian" if name == "auto" else name) if isinstance(name, str) else None
+    method = METHODS.get(AUTO if name == "auto" else name) if isinstance(name, str) else None
     if method is None:
         yield f"There is no method {name!r}.{nearest(str(name), METHODS)}"
     elif isinstance(option, Mapping):
@@ -287,10 +286,7 @@ def _plain(value: Any) -> Any:
 def _sentences(error: ValidationError, model: type[BaseModel], where: str = "setting") -> Iterable[str]:
     """pydantic's findings, each as one sentence that names the place, what is allowed, and the nearest right name."""
     for finding in error.errors(include_url=False):
-        parts = [str(part) for part in finding["loc"]]
-        *path, last = list(takewhile(lambda part: part not in ("str", "bool", "int", "float") and "[" not in part, parts)) or [
-            where
-        ]
+        *path, last = takewhile(_is_setting, map(str, finding["loc"])) if finding["loc"] else [where]
         place = ".".join([*path, last])
         if finding["type"] == "extra_forbidden":
             elsewhere = " It belongs under [promise]." if not path and last in Promise.model_fields else None
@@ -300,13 +296,17 @@ def _sentences(error: ValidationError, model: type[BaseModel], where: str = "set
             yield f"{place} is not given."
         elif finding["type"] == "literal_error":
             allowed = finding["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
-            close = nearest(str(finding["input"]), allowed)
-            yield f"{place} must be one of {', '.join(allowed)}.{close if close.startswith(' Did') else ''}"
+            yield f"{place} must be one of {', '.join(allowed)}.{did_you_mean(str(finding['input']), allowed)}"
         elif finding["type"].startswith("bool"):
             yield f"{place} must be true or false."
         else:
             message = finding["msg"].replace("Input should be", "must be").replace("greater than or equal to", "at least")
             yield f"{place} {message}."
+
+
+def _is_setting(part: str) -> bool:
+    """Whether a part of pydantic's address is a name of ours; where several types are allowed it goes on with theirs."""
+    return part not in ("str", "bool", "int", "float") and "[" not in part
 
 
 def _fields(model: type[BaseModel], path: list[str]) -> list[str]:

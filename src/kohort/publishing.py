@@ -147,13 +147,13 @@ def _means(points: Points, number: int, labels: NDArray[np.int64], ranges: pa.Ar
     """The mean of each cluster's numbers as text; where the range tells nothing, neither does the mean."""
     axis = points.axes[number]
     assert isinstance(axis, NumericAxis)  # encoding refuses means of anything else
+    if not axis.range:  # a constant, or all missing: the range says it
+        return ranges
     codes = points.codes[:, number]
     inside = (labels >= 0) & (codes != 0)
     values = points.exact[number] if number in points.exact else np.append(axis.first, 0)[codes.astype(np.int64) - 1]
     counts = np.bincount(labels[inside], minlength=len(ranges))
     offsets = np.bincount(labels[inside], axis.offset(values[inside]), minlength=len(ranges)) / np.maximum(counts, 1)
-    if not axis.range:  # a constant, or all missing: the range says it
-        return ranges
     places = max(0, MEAN_DIGITS - math.ceil(math.log10(axis.range)))
     smallest = Decimal(axis.first[0].item())
     means = pa.array([_decimal_text(smallest + Decimal(offset), places) for offset in offsets.tolist()], pa.string())

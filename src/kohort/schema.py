@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict, Field
 
 from kohort import hierarchies
-from kohort.errors import RequestError, listed, nearest
+from kohort.errors import RequestError, did_you_mean, listed
 from kohort.hierarchies import Tree
 
 Role = Literal["quasi", "sensitive", "identifier", "other", "drop"]
@@ -44,12 +44,12 @@ class Column(BaseModel):
     statistic: Literal["range", "mean", "both"] = Field(default="range", description="what is published for a number")
     allow: bool = Field(default=False, description="pass on as 'other' although it looks like text or a key")
 
-    @property
-    def statistics(self) -> tuple[str, ...]:
-        """What is published of this column; a mean is a column of its own, beside or instead of the range."""
+    def published(self, name: str) -> list[tuple[str, str]]:
+        """(name, statistic) of what is published of this column; a mean is a column beside, or instead of, the range."""
         if self.role != "quasi":
-            return ("value",) if self.role in ("sensitive", "other") else ()
-        return ("range", "mean") if self.statistic == "both" else (self.statistic,)
+            return [(name, "value")] if self.role in ("sensitive", "other") else []
+        asked = ("range", "mean") if self.statistic == "both" else (self.statistic,)
+        return [(f"{name}.mean" if statistic == "mean" else name, statistic) for statistic in asked]
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,9 @@ class Schema:
     def published(self) -> list[tuple[str, str, str]]:
         """(name in the release, column it comes from, statistic) in order; the statistic of untouched columns is 'value'."""
         return [
-            (name if statistic != "mean" else f"{name}.mean", name, statistic)
+            (published, name, statistic)
             for name in self.named("quasi", "sensitive", "other")
-            for statistic in self.columns[name].statistics
+            for published, statistic in self.columns[name].published(name)
         ]
 
 
@@ -147,8 +147,7 @@ def unknown_columns(asked: Iterable[str], names: list[str]) -> list[str]:
 def _hint(name: str, names: list[str]) -> str:
     if "," in name and all(part.strip() in names for part in name.split(",")):
         return " A repeated flag takes each name as it stands: repeat it for every column."
-    close = nearest(name, names)
-    return close if close.startswith(" Did") else ""
+    return did_you_mean(name, names)
 
 
 def _not_carried(schema: Schema, table: pa.Table) -> list[str]:
