@@ -53,7 +53,6 @@ TEXTS = {
     "mixed": ["1", "x"],
     "19 digits": ["1" * 19, "2"],
     "exponents": ["1e5", "2"],
-    "comma": ["1,5", "2"],
     "spaces": [" 1", "2"],
     "line end": ["1\n", "2"],
     "other digits": ["１", "٣"],  # noqa: RUF001

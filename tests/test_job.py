@@ -115,7 +115,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "weight": ({"weight": {"b": 2}}, "weight names column 'b', which has no role"),
     "near": ({"weight": {"A": 2}}, "Did you mean 'a'"),
     "row order": ({"row_order": "gven"}, "row_order must be one of canonical, given. Did you mean 'given'"),
-    "type": ({"type": {"a": "integr"}}, "one of integer, decimal, text. Did you mean 'integer'"),
+    "type": ({"type": {"a": "integr"}}, "one of integer, decimal, boolean, date, timestamp, text. Did you mean 'integer'"),
     "heavy": ({"weight": {"a": -1}}, "weight must be at least 0"),
     "engine": ({"engine": "memry"}, "Did you mean 'memory'"),
     "not a mapping": ({"weight": 2}, "weight must name its columns"),
@@ -219,6 +219,7 @@ SAME: dict[str, tuple[dict[str, Any], str, list[str]]] = {
     "threads": ({"threads": 2}, "threads = 2", ["--threads", "2"]),
     "type": ({"type": {"a": "text"}}, '[columns.a]\ntype = "text"', ["--type", "a=text"]),
     "weight": ({"weight": {"a": 2.5}}, "[columns.a]\nweight = 2.5", ["--weight", "a=2.5"]),
+    "format": ({"format": {"a": "DD.MM.YYYY"}}, '[columns.a]\nformat = "DD.MM.YYYY"', ["--format", "a=DD.MM.YYYY"]),
     "statistic": ({"statistic": {"a": "both"}}, '[columns.a]\nstatistic = "both"', ["--statistic", "a=both"]),
     "hierarchy": ({"hierarchy": {"a": "/t.csv"}}, '[columns.a]\nhierarchy = "/t.csv"', ["--hierarchy", "a=/t.csv"]),
     "allow": ({"allow": "o"}, "[columns.o]\nallow = true", ["--allow", "o"]),
@@ -287,5 +288,5 @@ def test_each_setting_changes_the_release(tmp_path, monkeypatch, name):
 def test_every_setting_is_tried_above():
     compared = {key for given, _text, _flags in SAME.values() for key in given}
     assert compared | {"version", "promise", "columns", "role"} >= {*Job.model_fields, *Column.model_fields}
-    elsewhere = {"method", "engine", "threads", "keep_order", "allow"}  # one method and engine; contracts; schema and tables
+    elsewhere = {"method", "engine", "threads", "keep_order", "allow", "format"}  # contracts; schema, tables, dates
     assert {*CHANGES, *elsewhere} == compared

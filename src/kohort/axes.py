@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from kohort import calendars
 from kohort.hierarchies import ROOT, Tree
+from kohort.kinds import Numbers
 
 if TYPE_CHECKING:
     from kohort.kernels.widths import AxisTables
@@ -25,8 +27,6 @@ UNIT = 1 << 24
 
 Measure = Literal["height", "leaf"]
 Codes = NDArray[np.unsignedinteger]
-Numbers = NDArray[Any]
-"""Integers as int64, decimals as float64."""
 Ends = tuple[Numbers, Numbers]
 
 
@@ -58,6 +58,8 @@ class NumericAxis:
     first: Numbers
     last: Numbers
     binned: bool = False
+    comma: bool = False
+    """Decimals are written with a comma, as in the source."""
 
     @property
     def size(self) -> int:
@@ -78,6 +80,10 @@ class NumericAxis:
             return ends
         return self.first[np.maximum(low, 1) - 1], self.last[np.maximum(high, 1) - 1]
 
+    def coarse(self) -> tuple[float, Numbers, Numbers]:
+        """From which width on other ends are published, and which for each code; plain numbers have none."""
+        return np.inf, self.first, self.last
+
     def width(self, low: NDArray[np.int64], high: NDArray[np.int64], measure: Measure, ends: Ends | None) -> NDArray[np.float64]:
         del measure  # a number's share of its range is the same by height and by leaves
         if not len(self.first):
@@ -92,15 +98,48 @@ class NumericAxis:
             return pa.nulls(len(low), pa.string())
         begin, end = self.published(low, high, ends)
         if ends is None:  # one text per code, looked up
-            begins = _number_texts(self.first).take(pa.array(np.maximum(low, 1) - 1))
-            ends_ = _number_texts(self.last).take(pa.array(np.maximum(high, 1) - 1))
+            begins = self._texts(self.first).take(pa.array(np.maximum(low, 1) - 1))
+            ends_ = self._texts(self.last).take(pa.array(np.maximum(high, 1) - 1))
         else:
-            begins, ends_ = _number_texts(begin), _number_texts(end)
+            begins, ends_ = self._texts(begin), self._texts(end)
         intervals = pc.binary_join_element_wise("[", begins, " - ", ends_, "]", "")
         return _with_missing(pc.if_else(pa.array(begin == end), begins, intervals), low, high)
 
+    def _texts(self, numbers: Numbers) -> pa.Array:
+        return pa.array([number_text(number, comma=self.comma) for number in numbers.tolist()], pa.string())
+
     def describe(self) -> str:
         return f"numbers, {len(self.first)} bins" if self.binned else f"numbers, {len(self.first)} distinct"
+
+
+@dataclass(frozen=True, eq=False)
+class DateAxis(NumericAxis):
+    """Dates in days, one code per month, published as whole months and from 24 months on as whole years."""
+
+    format: str = calendars.ISO
+    """How the source writes them."""
+
+    @classmethod
+    def of_months(cls, name: str, months: NDArray[np.int64], form: str = calendars.ISO) -> DateAxis:
+        """An axis of these months, numbered from January 1970."""
+        return cls(name, *calendars.month_ends(months), format=form)
+
+    def offset(self, values: Numbers) -> NDArray[np.float64]:
+        return (values - self.first[:1]).astype(np.float64) if len(self.first) else np.zeros(len(values))
+
+    def coarse(self) -> tuple[float, Numbers, Numbers]:
+        return calendars.SHORTEST_IN_YEARS, *calendars.whole_years(self.first, self.last)
+
+    def published(self, low: NDArray[np.int64], high: NDArray[np.int64], ends: Ends | None) -> Ends:
+        return calendars.widened(*super().published(low, high, ends))
+
+    def label(self, low: NDArray[np.int64], high: NDArray[np.int64], ends: Ends | None) -> pa.Array:
+        if not len(self.first):
+            return pa.nulls(len(low), pa.string())
+        return _with_missing(calendars.interval_texts(*self.published(low, high, ends)), low, high)
+
+    def describe(self) -> str:
+        return f"dates, {len(self.first)} distinct months"
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,8 +212,8 @@ class Points:
         numeric = np.array([isinstance(axis, NumericAxis) for axis in self.axes], np.bool_)
         start, height = np.zeros((2, len(self.axes)), np.int64)
         scale = np.zeros(len(self.axes))
-        down: list[NDArray[np.float64]] = [np.empty(0)]
-        up: list[NDArray[np.float64]] = [np.empty(0)]
+        coarse_from = np.full(len(self.axes), np.inf)
+        number_ends: list[list[NDArray[np.float64]]] = [[np.empty(0)] for _ in range(4)]  # down, up, coarse down, coarse up
         ancestors: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
         cost: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
         codes_so_far = rows_so_far = nodes_so_far = 0
@@ -182,7 +221,8 @@ class Points:
             if isinstance(axis, NumericAxis):
                 start[number] = codes_so_far
                 scale[number] = UNIT * weight / (axis.range or 1.0)
-                for ends, values in ((down, axis.first), (up, axis.last)):
+                coarse_from[number], *coarse = axis.coarse()
+                for ends, values in zip(number_ends, (axis.first, axis.last, *coarse), strict=True):
                     ends.append(np.append(0.0, axis.offset(values)))  # code 0, missing, is never looked up
                 codes_so_far += axis.size
             elif isinstance(axis, TreeAxis):
@@ -194,8 +234,9 @@ class Points:
                 rows_so_far += table.size
                 nodes_so_far += len(axis.tree.labels)
         full = np.rint(UNIT * np.array(self.weights, np.float64)).astype(np.int64)
-        joined = (np.concatenate(down), np.concatenate(up), np.concatenate(ancestors), np.concatenate(cost))
-        return AxisTables(full, numeric, start, sizes, height, scale, *joined)
+        down, up, coarse_down, coarse_up = (np.concatenate(ends) for ends in number_ends)
+        numbers = (scale, coarse_from, down, up, coarse_down, coarse_up)
+        return AxisTables(full, numeric, start, sizes, height, *numbers, np.concatenate(ancestors), np.concatenate(cost))
 
 
 def difference(high: Numbers, low: Numbers) -> NDArray[np.float64]:
@@ -209,19 +250,15 @@ def difference(high: Numbers, low: Numbers) -> NDArray[np.float64]:
     return np.asarray(high - low, np.float64)
 
 
-def number_text(number: float) -> str:
+def number_text(number: float, *, comma: bool = False) -> str:
     """The published text of a number: integers and whole decimals without a point, others as short as they are exact.
 
-    >>> number_text(37), number_text(37.0), number_text(0.1)
-    ('37', '37', '0.1')
+    >>> number_text(37), number_text(37.0), number_text(0.1), number_text(0.1, comma=True)
+    ('37', '37', '0.1', '0,1')
     """
     if isinstance(number, float) and number.is_integer() and abs(number) < 2**53:
         return str(int(number))
-    return str(number)
-
-
-def _number_texts(numbers: Numbers) -> pa.Array:
-    return pa.array([number_text(number) for number in numbers.tolist()], pa.string())
+    return str(number).replace(".", ",") if comma else str(number)
 
 
 def _with_missing(texts: pa.Array, low: NDArray[np.int64], high: NDArray[np.int64]) -> pa.Array:

@@ -151,7 +151,18 @@ Examples:
     help="The tree of one column: lines of value;level1;...;*",
 )
 @click.option(
-    "--type", multiple=True, callback=_pairs(last=True), metavar="COL=TYPE", help="integer, decimal or text. [default: found]"
+    "--type",
+    multiple=True,
+    callback=_pairs(last=True),
+    metavar="COL=TYPE",
+    help="integer, decimal, boolean, date, timestamp or text. [default: found]",
+)
+@click.option(
+    "--format",
+    multiple=True,
+    callback=_pairs(last=True),
+    metavar="COL=DD.MM.YYYY",
+    help="How dates are written. [default: found]",
 )
 @click.option(
     "--weight",

@@ -9,20 +9,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from kohort.axes import Axis, Numbers, NumericAxis, Points, TreeAxis, code_dtype, difference
+from kohort import calendars, kinds
+from kohort.axes import Axis, DateAxis, NumericAxis, Points, TreeAxis, code_dtype, difference
 from kohort.errors import RequestError
 from kohort.hierarchies import flat
-from kohort.schema import Schema
+from kohort.kinds import Numbers, Reading
+from kohort.schema import Column, Schema
 from kohort.tables import as_text
 
 MOST_NUMBERS = 65_535
 """Distinct numbers that get a code each (with 0 for missing they fill 16 bits); beyond, codes are equal-width bins."""
 
-INTEGER = r"^[+-]?(0|[1-9][0-9]{0,17})$"
-DECIMAL = r"^[+-]?(0|[1-9][0-9]{0,14})(\.[0-9]+)?$"
-ANY_INTEGER = r"^[+-]?[0-9]{1,18}$"
 _NO_TEXT = (pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_duration)
-ANY_DECIMAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
 
 
 def encode(table: pa.Table, schema: Schema) -> Points:
@@ -55,11 +53,13 @@ def _encode_column(column: pa.ChunkedArray, name: str, schema: Schema) -> tuple[
     asked = schema.columns[name]
     if name in schema.trees:
         return _on_tree(values, places, name, schema)
-    numbers = _numbers(values, places, name, asked.type) if asked.type != "text" else None
-    if numbers is not None:
-        return _by_size(numbers, places, name)
+    reading = _reading(values, places, name, asked)
+    if reading.numbers is not None and reading.kind in ("integer", "decimal"):
+        return _by_size(reading, places, name)
     if asked.statistic != "range":
         raise RequestError(f"Column {name!r} does not hold numbers, so it has no mean. Publish its range.")
+    if reading.numbers is not None:
+        return _by_month(reading, places, name)
     leaves, codes = _by_bytes(values, name)
     return TreeAxis(name, flat(leaves.to_pylist())), codes[places], None
 
@@ -123,49 +123,16 @@ def _texts(values: pa.Array, name: str) -> pa.Array:
         raise RequestError(f"Column {name!r} of type {values.type} cannot be read as text.") from None
 
 
-def _numbers(values: pa.Array, places: NDArray[np.int64], name: str, declared: str | None) -> Numbers | None:
-    """The distinct values as numbers, or None where they are text and were not declared to be numbers."""
-    kind = values.type
-    if pa.types.is_integer(kind) and declared != "decimal":
-        try:
-            numbers = values.cast(pa.int64()).to_numpy(zero_copy_only=False)
-        except pa.ArrowInvalid:
-            raise RequestError(f"Column {name!r} holds integers of 2^63 or more. Declare it text.") from None
-    elif pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_integer(kind):
-        exact = values if pa.types.is_float64(kind) else _texts(values, name)  # 0.1 as a short float is 0.1, not 0.10000000149
-        numbers = exact.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        found = _number_pattern(values, declared)
-        if found is None:
-            return None
-        fits = pc.match_substring_regex(values, found[0]).to_numpy(zero_copy_only=False)
-        if not fits.all():
-            _refuse(np.append(~fits, False)[places], name, f"not {declared} numbers")
-        cleaned = pc.replace_substring_regex(values, r"^\+", "")
-        numbers = cleaned.cast(found[1]).to_numpy(zero_copy_only=False)
-    elif declared:
-        raise RequestError(f"Column {name!r} of type {kind} cannot be declared {declared}.")
-    else:
-        return None
-    if numbers.dtype == np.float64:
-        endless = ~np.isfinite(numbers)
-        if endless.any():
-            _refuse(np.append(endless, False)[places], name, "infinite")
-        if declared == "integer" and (numbers != np.rint(numbers)).any():
-            _refuse(np.append(numbers != np.rint(numbers), False)[places], name, "not integer numbers")
-    return np.asarray(numbers)
-
-
-def _number_pattern(values: pa.Array, declared: str | None) -> tuple[str, pa.DataType] | None:
-    """Which numbers these texts are: as declared, or as found. Zero-led codes are text."""
-    if declared == "integer":
-        return ANY_INTEGER, pa.int64()
-    if declared == "decimal":
-        return ANY_DECIMAL, pa.float64()
-    for pattern, kind in ((INTEGER, pa.int64()), (DECIMAL, pa.float64())):
-        if len(values) and pc.all(pc.match_substring_regex(values, pattern)).as_py():
-            return pattern, kind
-    return None
+def _reading(values: pa.Array, places: NDArray[np.int64], name: str, asked: Column) -> Reading:
+    """What the values are, as declared or found; refused where they are something else or could be two things."""
+    reading = kinds.read(values, asked.kind, asked.format)
+    if reading is None:
+        raise RequestError(f"Column {name!r} of type {values.type} cannot be declared {asked.kind}.")
+    if reading.unfit is not None:
+        _refuse(np.append(reading.unfit, False)[places], name, reading.unfit_because)
+    if reading.question:
+        raise RequestError(f"Column {name!r} {reading.question}.")
+    return reading
 
 
 def _refuse(rows: NDArray[np.bool_], name: str, what: str) -> None:
@@ -175,7 +142,14 @@ def _refuse(rows: NDArray[np.bool_], name: str, what: str) -> None:
     )
 
 
-def _by_size(numbers: Numbers, places: NDArray[np.int64], name: str) -> tuple[Axis, NDArray[np.int64], Numbers | None]:
+def _by_month(reading: Reading, places: NDArray[np.int64], name: str) -> tuple[Axis, NDArray[np.int64], None]:
+    """One code per month: a release never tells dates of one month apart."""
+    months, rank = np.unique(calendars.month_of(np.asarray(reading.numbers)), return_inverse=True)
+    return DateAxis.of_months(name, months, reading.format or calendars.ISO), np.append(rank + 1, 0)[places], None
+
+
+def _by_size(reading: Reading, places: NDArray[np.int64], name: str) -> tuple[Axis, NDArray[np.int64], Numbers | None]:
+    numbers = np.asarray(reading.numbers)
     ordered, rank = np.unique(numbers, return_inverse=True)
     with np.errstate(over="ignore"):
         endless = len(ordered) > 0 and ordered.dtype.kind == "f" and np.isinf(ordered[-1] - ordered[0])
@@ -183,12 +157,12 @@ def _by_size(numbers: Numbers, places: NDArray[np.int64], name: str) -> tuple[Ax
         raise RequestError(f"Column {name!r}: its range is beyond what a 64-bit number holds. Declare it text, or rescale it.")
     if len(ordered) <= MOST_NUMBERS:
         codes = np.append(rank + 1, 0)
-        return NumericAxis(name, ordered, ordered), codes[places], None
+        return NumericAxis(name, ordered, ordered, comma=reading.comma), codes[places], None
     offsets = difference(ordered, np.broadcast_to(ordered[:1], ordered.shape))
     share = offsets / offsets[-1]
     bins, code_of_value = np.unique(np.minimum((share * MOST_NUMBERS).astype(np.int64), MOST_NUMBERS - 1), return_inverse=True)
     borders = np.searchsorted(code_of_value, np.arange(len(bins) + 1))
-    axis = NumericAxis(name, ordered[borders[:-1]], ordered[borders[1:] - 1], binned=True)
+    axis = NumericAxis(name, ordered[borders[:-1]], ordered[borders[1:] - 1], binned=True, comma=reading.comma)
     codes = np.append(code_of_value[rank] + 1, 0)
     return axis, codes[places], np.append(numbers, 0)[places]
 

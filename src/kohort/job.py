@@ -301,6 +301,7 @@ def _sentences(error: ValidationError, model: type[BaseModel], where: str = "set
             yield f"{place} must be true or false."
         else:
             message = finding["msg"].replace("Input should be", "must be").replace("greater than or equal to", "at least")
+            message = message.removeprefix("Value error, ")
             yield f"{place} {message}."
 
 

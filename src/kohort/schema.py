@@ -6,15 +6,16 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, Self, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from kohort import hierarchies
+from kohort import calendars, hierarchies
 from kohort.errors import RequestError, did_you_mean, listed
 from kohort.hierarchies import Tree
+from kohort.kinds import Kind
 
 Role = Literal["quasi", "sensitive", "identifier", "other", "drop"]
 ROLES: tuple[str, ...] = get_args(Role)
@@ -36,13 +37,28 @@ class Column(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     role: Role
-    type: Literal["integer", "decimal", "text"] | None = Field(default=None, description="found from the values if not given")
+    type: Kind | None = Field(default=None, description="found from the values if not given")
+    format: str | None = Field(default=None, description="how dates are written, such as DD.MM.YYYY; found if not given")
     hierarchy: str | tuple[tuple[str, ...], ...] | None = Field(default=None, description="a tree file, or its rows")
     weight: float = Field(
         default=1.0, ge=0, le=1000, allow_inf_nan=False, description="how much this column's loss counts in the search"
     )
     statistic: Literal["range", "mean", "both"] = Field(default="range", description="what is published for a number")
     allow: bool = Field(default=False, description="pass on as 'other' although it looks like text or a key")
+
+    @model_validator(mode="after")
+    def _dates_have_formats(self) -> Self:
+        wrong = calendars.mistake(self.format) if self.format is not None else None
+        if wrong:
+            raise ValueError(f"format {wrong}")
+        if self.format is not None and self.type not in (None, "date", "timestamp"):
+            raise ValueError(f"format is for dates; the column is declared {self.type}")
+        return self
+
+    @property
+    def kind(self) -> Kind | None:
+        """The declared type; what has a format is a date."""
+        return self.type or ("date" if self.format else None)
 
     def published(self, name: str) -> list[tuple[str, str]]:
         """(name, statistic) of what is published of this column; a mean is a column beside, or instead of, the range."""

@@ -12,10 +12,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kohort.auditor import dates
 from kohort.auditor.evidence import Check, Evidence, Verdict
 from kohort.hierarchies import Tree
 from kohort.privacy import Promise
-from kohort.published import Labels, interval
+from kohort.published import Labels, days, interval
 
 Run = Callable[[str], Sequence[tuple[Any, ...]]]
 
@@ -49,6 +50,10 @@ class Original:
     """Columns that the release must have, in order."""
     numbers: Mapping[str, str] = field(default_factory=dict)
     """Aliases that publish numbers or intervals, each with the SQL type in which its numbers are exact."""
+    commas: Collection[str] = ()
+    """Those of them whose decimals are written with a comma."""
+    dates: Mapping[str, str] = field(default_factory=dict)
+    """Aliases that publish months or years, each with the way the source writes its dates, such as DD.MM.YYYY."""
     means: Sequence[str] = ()
     """Aliases that publish means."""
     labels: Mapping[str, Tree | None] = field(default_factory=dict)
@@ -144,17 +149,19 @@ def _cells(run: Run, by: str, original: Original) -> Check:
     """Every published cell must contain the cell it was made from; a mean must be its class's."""
     wrong = 0
     queries = []
-    for alias, kind in original.numbers.items():
-        cells = _numbers(alias, alias, kind, original)
+    for alias in (*original.numbers, *original.dates):
+        cells = _values(alias, alias, original)
         sql = f"SELECT {alias}, MIN(x), MAX(x), COUNT(v), COUNT(x), COUNT(*) FROM {cells} GROUP BY {alias}"
         queries.append(sql)
-        wrong += sum(group[-1] for group in run(sql) if not _holds_numbers(*group))
+        told = days if alias in original.dates else _comma_interval if alias in original.commas else _interval
+        wrong += sum(group[-1] for group in run(sql) if not _holds(told, *group))
     for alias in original.means:
-        cells = _numbers(alias, by, "DOUBLE", original)
+        cells = _values(alias, by, original)
         sql = f"SELECT {alias}, AVG(x), COUNT(v), COUNT(*) FROM {cells} GROUP BY {by}"
         queries.append(sql)
         spread = float(run(f"SELECT MAX(x) - MIN(x) FROM {cells}")[0][0] or 0)
-        wrong += sum(group[-1] for group in run(sql) if not _is_mean(*group, tolerance=spread * MEAN_TOLERANCE))
+        told = _comma_interval if alias in original.commas else _interval
+        wrong += sum(group[-1] for group in run(sql) if not _is_mean(told, *group, tolerance=spread * MEAN_TOLERANCE))
     for alias, tree in original.labels.items():
         cell = _present(alias, original)
         sql = f"SELECT {alias}, v, COUNT(*) FROM (SELECT {alias}, {cell} AS v FROM matched) AS cells GROUP BY {alias}, v"
@@ -174,32 +181,47 @@ def _present(alias: str, original: Original) -> str:
     return f"CASE WHEN {text} IN ({tokens}) THEN NULL ELSE {text} END"
 
 
-def _numbers(alias: str, columns: str, kind: str, original: Original) -> str:
-    """A sub-query: the columns, the source's cell as it is (v) and as a number (x); both NULL where it is missing."""
+def _values(alias: str, columns: str, original: Original) -> str:
+    """A sub-query: the columns, the source's cell as it is (v) and as a number or date (x); both NULL where it is missing."""
+    if alias in original.dates:
+        value = dates.as_date("v", original.dates[alias])
+    else:
+        number = "REPLACE(v, ',', '.')" if alias in original.commas else "v"
+        value = f"TRY_CAST({number} AS {original.numbers.get(alias, 'DOUBLE')})"
     cell = _present(alias, original)
-    return (
-        f"(SELECT {columns}, v, TRY_CAST(v AS {kind}) AS x FROM (SELECT {columns}, {cell} AS v FROM matched) AS texts) AS numbers"
-    )
+    return f"(SELECT {columns}, v, {value} AS x FROM (SELECT {columns}, {cell} AS v FROM matched) AS texts) AS numbers"
 
 
-def _holds_numbers(text: str | None, least: float | None, most: float | None, present: int, numbers: int, rows: int) -> bool:
+def _interval(text: str) -> tuple[float, float] | None:
+    span = interval(text)
+    return None if span is None else (span.low, span.high)
+
+
+def _comma_interval(text: str) -> tuple[float, float] | None:
+    return _interval(text.replace(",", "."))
+
+
+def _holds(told: Callable[[str], Any], text: str | None, least: Any, most: Any, present: int, values: int, rows: int) -> bool:
+    """Whether a published text stands for all values between the least and the most, and none of them is missing or odd."""
     if text is None:
         return present == 0
-    span = interval(text)
+    span = told(text)
     if span is None or text == "*":
         return span is not None
-    return numbers == rows and least is not None and most is not None and span.low <= least and most <= span.high
+    return values == rows and least is not None and most is not None and bool(span[0] <= least and most <= span[1])
 
 
-def _is_mean(text: str | None, mean: float | None, present: int, rows: int, *, tolerance: float) -> bool:
+def _is_mean(
+    told: Callable[[str], Any], text: str | None, mean: float | None, present: int, rows: int, *, tolerance: float
+) -> bool:
     if text is None or text == "*":
         return text is not None or present == 0
-    told = interval(text)
+    span = told(text)
     return (
-        told is not None
+        span is not None
         and present == rows
         and mean is not None
-        and math.isclose(told.low, mean, rel_tol=1e-14, abs_tol=tolerance)
+        and math.isclose(span[0], mean, rel_tol=1e-14, abs_tol=tolerance)
     )
 
 

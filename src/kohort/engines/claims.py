@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from kohort import tables
 from kohort.auditor import Layout, Original
-from kohort.axes import Axis, NumericAxis
+from kohort.axes import Axis, DateAxis, NumericAxis
 from kohort.schema import Schema
 from kohort.tables import Format
 
@@ -34,17 +34,23 @@ class Claims:
 
     def original(self, schema: Schema, axes: Sequence[Axis], kinds: pa.Schema, rows: int) -> Original:
         """What the source looked like, for the accounting; `kinds` are the types of its columns."""
+        dates = {axis.name: axis.format for axis in axes if isinstance(axis, DateAxis)}
         numeric = {
-            axis.name: "DOUBLE" if axis.first.dtype.kind == "f" else "BIGINT" for axis in axes if isinstance(axis, NumericAxis)
+            axis.name: "DOUBLE" if axis.first.dtype.kind == "f" else "BIGINT"
+            for axis in axes
+            if isinstance(axis, NumericAxis) and axis.name not in dates
         }
+        commas = [axis.name for axis in axes if isinstance(axis, NumericAxis) and axis.comma]
         ranges = {alias: source for alias, source in self.sources.items() if self.statistics[alias] == "range"}
         exact = [alias for alias, source in self.sources.items() if _is_exact_number(kinds.field(source).type)]
         return Original(
             rows=rows,
             columns=[name for name, _source, _statistic in schema.published()],
             numbers={alias: numeric[source] for alias, source in ranges.items() if source in numeric},
+            commas=[alias for alias, source in self.sources.items() if source in commas],
+            dates={alias: dates[source] for alias, source in ranges.items() if source in dates},
             means=[alias for alias, statistic in self.statistics.items() if statistic == "mean"],
-            labels={alias: schema.trees.get(source) for alias, source in ranges.items() if source not in numeric},
+            labels={alias: schema.trees.get(source) for alias, source in ranges.items() if source not in {*numeric, *dates}},
             missing=schema.missing,
             typed=() if schema.missing else exact,
         )

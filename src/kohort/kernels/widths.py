@@ -19,8 +19,11 @@ class AxisTables(NamedTuple):
     size: NDArray[np.int64]  # per axis: number of codes, missing included
     height: NDArray[np.int64]  # per axis: levels of its tree
     scale: NDArray[np.float64]  # per numeric axis: cost of one unit of its numbers
+    coarse_from: NDArray[np.float64]  # per axis: the width from which its coarse ends are published (dates: whole years)
     down: NDArray[np.float64]  # per numeric code: where a box that begins there is published to begin
     up: NDArray[np.float64]  # per numeric code: where a box that ends there is published to end
+    coarse_down: NDArray[np.float64]  # the same for wide boxes
+    coarse_up: NDArray[np.float64]
     ancestors: NDArray[np.int32]  # per tree, level by level from the leaves: the node above each code
     node_cost: NDArray[np.int64]  # per node of any tree
 
@@ -28,14 +31,17 @@ class AxisTables(NamedTuple):
 @kernel
 def width(axes: AxisTables, axis: int, low: int, high: int) -> int:
     """Cost of publishing the codes low..high (inclusive) of one axis as one value."""
-    if low == high:
-        return 0
     if low == 0:
-        return axes.full[axis]
+        return axes.full[axis] if high > 0 else 0
     start = axes.start[axis]
     if axes.numeric[axis]:
+        span = axes.up[start + high] - axes.down[start + low]
+        if span >= axes.coarse_from[axis]:
+            span = axes.coarse_up[start + high] - axes.coarse_down[start + low]
         # Rounded once, after the difference: equal widths must be equal costs wherever they lie.
-        return min(np.int64(np.rint((axes.up[start + high] - axes.down[start + low]) * axes.scale[axis])), axes.full[axis])
+        return min(np.int64(np.rint(span * axes.scale[axis])), axes.full[axis])
+    if low == high:
+        return 0
     size = axes.size[axis]
     row = start
     for _ in range(axes.height[axis]):

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.algorithms import Partition
-from kohort.axes import Numbers, NumericAxis, Points, TreeAxis
+from kohort.axes import NumericAxis, Points, TreeAxis
+from kohort.kinds import Numbers
 from kohort.publishing import Boxes
 
 
