@@ -148,6 +148,8 @@ class TreeAxis:
 
     name: str
     tree: Tree
+    rule: str = ""
+    """What made the tree, where it was not given."""
 
     @property
     def size(self) -> int:
@@ -181,7 +183,8 @@ class TreeAxis:
     def describe(self) -> str:
         if self.tree.height == 1:
             return f"text, {len(self.tree.leaves)} values, kept or {ROOT}"
-        return f"tree, {len(self.tree.leaves)} leaves, {self.tree.height} levels"
+        made = f"tree {self.rule}" if self.rule else "tree"
+        return f"{made}, {len(self.tree.leaves)} leaves, {self.tree.height} levels"
 
 
 @dataclass(frozen=True, eq=False)

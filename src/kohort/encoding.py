@@ -16,6 +16,7 @@ from kohort.hierarchies import flat
 from kohort.kinds import Numbers, Reading
 from kohort.schema import Column, Schema
 from kohort.tables import as_text
+from kohort.tree_builders import Date, Interval, Rule, Values
 
 MOST_NUMBERS = 65_535
 """Distinct numbers that get a code each (with 0 for missing they fill 16 bits); beyond, codes are equal-width bins."""
@@ -52,7 +53,9 @@ def _encode_column(column: pa.ChunkedArray, name: str, schema: Schema) -> tuple[
     values, places = _distinct(column, name, schema.missing)
     asked = schema.columns[name]
     if name in schema.trees:
-        return _on_tree(values, places, name, schema)
+        return _on_tree(values, places, asked, TreeAxis(name, schema.trees[name]))
+    if isinstance(asked.hierarchy, Rule):
+        return _on_tree(values, places, asked, _made_axis(values, places, name, asked, asked.hierarchy))
     reading = _reading(values, places, name, asked)
     if reading.numbers is not None and reading.kind in ("integer", "decimal"):
         return _by_size(reading, places, name)
@@ -92,11 +95,18 @@ def _distinct(column: pa.ChunkedArray, name: str, missing: Sequence[str]) -> tup
     return values.filter(pa.array(keep)), renumbered[places]
 
 
-def _on_tree(values: pa.Array, places: NDArray[np.int64], name: str, schema: Schema) -> tuple[Axis, NDArray[np.int64], None]:
-    if schema.columns[name].statistic != "range":
+def _made_axis(values: pa.Array, places: NDArray[np.int64], name: str, asked: Column, rule: Rule) -> TreeAxis:
+    """The axis of a tree that a rule makes from the values."""
+    reading = _reading(values, places, name, asked) if isinstance(rule, (Date, Interval)) else kinds.TEXT
+    counts = np.bincount(places[places >= 0], minlength=len(values))
+    return TreeAxis(name, rule.tree(Values(name, _texts(values, name).to_pylist(), counts, reading)), rule.describe())
+
+
+def _on_tree(values: pa.Array, places: NDArray[np.int64], asked: Column, axis: TreeAxis) -> tuple[Axis, NDArray[np.int64], None]:
+    name = axis.name
+    if asked.statistic != "range":
         raise RequestError(f"Column {name!r} has a tree, so it has no mean. Publish its range.")
-    tree = schema.trees[name]
-    code_of = {leaf: code for code, leaf in enumerate(tree.leaves, start=1)}
+    code_of = {leaf: code for code, leaf in enumerate(axis.tree.leaves, start=1)}
     codes = np.array([code_of.get(text, -1) for text in _texts(values, name).to_pylist()] + [0], np.int64)
     absent = codes[places] < 0
     if absent.any():
@@ -104,7 +114,7 @@ def _on_tree(values: pa.Array, places: NDArray[np.int64], name: str, schema: Sch
             f"Column {name!r}: {np.count_nonzero(codes < 0)} distinct value(s) in {np.count_nonzero(absent)} row(s) are not in "
             f"its tree, the first at row {int(np.argmax(absent)) + 1}. Add them to the tree, or name them with --missing."
         )
-    return TreeAxis(name, tree), codes[places], None
+    return axis, codes[places], None
 
 
 def _by_bytes(values: pa.Array, name: str) -> tuple[pa.Array, NDArray[np.int64]]:

@@ -23,6 +23,7 @@ from kohort.algorithms import METHODS, Method, Options
 from kohort.errors import MachineError, RequestError, did_you_mean, nearest
 from kohort.privacy import Promise
 from kohort.schema import ROLES, Column, Role
+from kohort.tree_builders import is_short
 
 PER_COLUMN = tuple(name for name in Column.model_fields if name != "role")
 QUASI_ONLY = tuple(name for name in PER_COLUMN if name != "allow")
@@ -185,8 +186,9 @@ def _relocated(nested: dict[str, Any], move: Any) -> dict[str, Any]:
         nested["hierarchies"] = move(nested["hierarchies"])
     columns = nested.get("columns")
     for column in columns.values() if isinstance(columns, dict) else ():
-        if isinstance(column, dict) and isinstance(column.get("hierarchy"), str):
-            column["hierarchy"] = move(column["hierarchy"])
+        tree = column.get("hierarchy") if isinstance(column, dict) else None
+        if isinstance(tree, str) and not is_short(tree):
+            column["hierarchy"] = move(tree)
     return nested
 
 

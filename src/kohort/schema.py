@@ -6,16 +6,17 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator, model_validator
 
-from kohort import calendars, hierarchies
+from kohort import calendars, hierarchies, tree_builders
 from kohort.errors import RequestError, did_you_mean, listed
 from kohort.hierarchies import Tree
 from kohort.kinds import Kind
+from kohort.tree_builders import Rule
 
 Role = Literal["quasi", "sensitive", "identifier", "other", "drop"]
 ROLES: tuple[str, ...] = get_args(Role)
@@ -39,12 +40,25 @@ class Column(BaseModel):
     role: Role
     type: Kind | None = Field(default=None, description="found from the values if not given")
     format: str | None = Field(default=None, description="how dates are written, such as DD.MM.YYYY; found if not given")
-    hierarchy: str | tuple[tuple[str, ...], ...] | None = Field(default=None, description="a tree file, or its rows")
+    hierarchy: Rule | str | tuple[tuple[str, ...], ...] | None = Field(
+        default=None,
+        description="a tree file, its rows, or a rule that makes one: interval:5,10, prefix:3,2, date, ...",
+    )
     weight: float = Field(
         default=1.0, ge=0, le=1000, allow_inf_nan=False, description="how much this column's loss counts in the search"
     )
     statistic: Literal["range", "mean", "both"] = Field(default="range", description="what is published for a number")
     allow: bool = Field(default=False, description="pass on as 'other' although it looks like text or a key")
+
+    @field_validator("hierarchy", mode="before")
+    @classmethod
+    def _rule_or_file(cls, given: Any) -> Any:
+        is_rule = isinstance(given, Mapping) or (isinstance(given, str) and tree_builders.is_short(given))
+        return tree_builders.rule(given) if is_rule else given
+
+    @field_serializer("hierarchy")
+    def _written(self, tree: Any) -> Any:
+        return tree.written() if isinstance(tree, Rule) else tree
 
     @model_validator(mode="after")
     def _dates_have_formats(self) -> Self:
@@ -134,7 +148,7 @@ def _trees(columns: Mapping[str, Column], folder: Path | None) -> tuple[dict[str
         source = column.hierarchy
         if source is None and folder and column.type in (None, "text"):
             source = next((str(file) for file in files if file.name == f"{name}.csv"), None)
-        if source is None or column.role != "quasi":
+        if source is None or isinstance(source, Rule) or column.role != "quasi":
             continue
         if column.type not in (None, "text"):
             problems.append(f"Column {name!r} has a tree and is declared {column.type}. Keep one of the two.")

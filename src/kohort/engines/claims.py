@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from kohort import tables
 from kohort.auditor import Layout, Original
-from kohort.axes import Axis, DateAxis, NumericAxis
+from kohort.axes import Axis, DateAxis, NumericAxis, TreeAxis
 from kohort.schema import Schema
 from kohort.tables import Format
 
@@ -40,6 +40,12 @@ class Claims:
             for axis in axes
             if isinstance(axis, NumericAxis) and axis.name not in dates
         }
+        # Text without a tree is its own label or nothing; that needs no tree to check.
+        trees = {
+            axis.name: axis.tree if axis.rule or axis.name in schema.trees else None
+            for axis in axes
+            if isinstance(axis, TreeAxis)
+        }
         commas = [axis.name for axis in axes if isinstance(axis, NumericAxis) and axis.comma]
         ranges = {alias: source for alias, source in self.sources.items() if self.statistics[alias] == "range"}
         exact = [alias for alias, source in self.sources.items() if _is_exact_number(kinds.field(source).type)]
@@ -50,7 +56,7 @@ class Claims:
             commas=[alias for alias, source in self.sources.items() if source in commas],
             dates={alias: dates[source] for alias, source in ranges.items() if source in dates},
             means=[alias for alias, statistic in self.statistics.items() if statistic == "mean"],
-            labels={alias: schema.trees.get(source) for alias, source in ranges.items() if source not in {*numeric, *dates}},
+            labels={alias: trees[source] for alias, source in ranges.items() if source in trees},
             missing=schema.missing,
             typed=() if schema.missing else exact,
         )
