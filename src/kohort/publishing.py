@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from kohort.algorithms import Partition
 from kohort.axes import Axis, Ends, NumericAxis, Points
+from kohort.frames import without_dictionaries
 from kohort.hierarchies import ROOT
 from kohort.schema import Schema
 
@@ -106,7 +107,7 @@ class Publication:
 
     def batches(self, order: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
         """The rows named by `order`, published."""
-        sources = {name: _one_chunk(self._table.column(source)) for name, source in self._sources.items()}
+        sources = {name: _one_chunk(self._table.column(source), order) for name, source in self._sources.items()}
         for start in range(0, len(order), ROWS_AT_ONCE):
             rows = order[start : start + ROWS_AT_ONCE]
             labels = self._labels[rows]
@@ -130,17 +131,38 @@ def _gather(texts: pa.DictionaryArray, labels: NDArray[np.int64]) -> pa.Dictiona
     return pa.DictionaryArray.from_arrays(indices, texts.dictionary)
 
 
-def _one_chunk(column: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """One contiguous array where it fits, for quick look-ups; values of a dictionary that no row holds are left behind."""
+def _one_chunk(column: pa.ChunkedArray, rows: NDArray[np.int64]) -> pa.Array | pa.ChunkedArray:
+    """One contiguous array where it fits, for quick look-ups; values of a dictionary that none of these rows holds are left
+    behind: they would tell of rows that are withheld.
+    """
     if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type).dictionary_encode().cast(column.type)
+        return _held_only(column, rows)
     combined = column.combine_chunks()
     return combined.chunk(0) if isinstance(combined, pa.ChunkedArray) and combined.num_chunks == 1 else combined
 
 
+def _held_only(column: pa.ChunkedArray, rows: NDArray[np.int64]) -> pa.DictionaryArray:
+    """The same cells with one dictionary: what is held, in the order it had; chunks may each bring their own."""
+    kind, chunks = column.type, column.chunks or [pa.array([], column.type)]
+    # One from outside may hold a value twice, or a missing one: Arrow unifies no such dictionaries.
+    distinct = pa.concat_arrays([chunk.dictionary for chunk in chunks]).dictionary_encode()
+    starts = np.cumsum([0, *(len(chunk.dictionary) for chunk in chunks)])
+    places = pa.concat_arrays(
+        [distinct.indices.slice(start).take(chunk.indices) for start, chunk in zip(starts[:-1], chunks, strict=True)]
+    )
+    held = pc.unique(places.take(pa.array(rows))).drop_null().sort()
+    indices = pc.index_in(places, held).cast(kind.index_type)
+    return pa.DictionaryArray.from_arrays(indices, distinct.dictionary.take(held), ordered=kind.ordered)
+
+
 def _carry(column: pa.Array | pa.ChunkedArray, rows: NDArray[np.int64]) -> pa.Array:
     taken = column.take(pa.array(rows))
-    return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
+    taken = taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
+    if not pa.types.is_nested(taken.type):
+        return taken
+    # A dictionary inside lists or structs is made anew: taking rows leaves it whole, with what other rows hold.
+    plain = without_dictionaries(taken.type)
+    return taken if plain.equals(taken.type) else taken.cast(plain).cast(taken.type)
 
 
 def _means(points: Points, number: int, labels: NDArray[np.int64], ranges: pa.Array) -> pa.Array:
@@ -157,6 +179,7 @@ def _means(points: Points, number: int, labels: NDArray[np.int64], ranges: pa.Ar
     places = max(0, MEAN_DIGITS - math.ceil(math.log10(axis.range)))
     smallest = Decimal(axis.first[0].item())
     means = pa.array([_decimal_text(smallest + Decimal(offset), places) for offset in offsets.tolist()], pa.string())
+    means = pc.replace_substring(means, ".", ",") if axis.comma else means
     return pc.if_else(pc.is_null(ranges), ranges, pc.if_else(pc.equal(ranges, ROOT), ranges, means))
 
 
