@@ -47,3 +47,8 @@ class Evidence:
 
     def to_dict(self) -> dict[str, Any]:
         return {"passed": self.passed, "checks": [check.to_dict() for check in self.checks]}
+
+    def _repr_html_(self) -> str:
+        from kohort.report.notebook import evidence_html  # how it looks is not the auditor's business
+
+        return evidence_html(self)
