@@ -6,56 +6,62 @@ What is wrong with a file is told by line numbers and counts; readers' own messa
 from __future__ import annotations
 
 import csv
-import gzip
-import zlib
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
+from kohort import text_files
 from kohort.errors import RequestError
+from kohort.text_files import TextFile
 
 DELIMITERS = ",;\t|"
+SAMPLE = 20  # lines by which a file shows its delimiter
 BLOCK = 1 << 24  # bytes the reader takes at a time; also the longest row it accepts
 FIELD_START, UNQUOTED, QUOTED, LINE_END = 0, 1, 2, 4  # states of kernels.csv_marks
 
 
-def column_names(path: Path, delimiter: str, gzipped: bool) -> list[str]:
+def column_names(file: TextFile, delimiter: str) -> list[str]:
     """The header line."""
-    with _open_text(path, gzipped) as file:
-        names = next(csv.reader(file, delimiter=delimiter), [])
+    with file.open_text() as text:
+        names = next(csv.reader(text, delimiter=delimiter), [])
     if not names:
-        raise RequestError(f"{path} does not begin with a header line. Put the names of the columns there.")
+        raise RequestError(f"{file.path} does not begin with a header line. Put the names of the columns there.")
+    if any("\0" in name for name in names):
+        raise RequestError(f"{file.path} cannot be read as csv: {what_is_wrong(file, delimiter)}")
     return names
 
 
-def sniff_delimiter(path: Path, gzipped: bool) -> str:
-    """The delimiter under which the first lines agree on the most fields; the comma where nothing tells."""
-    with _open_text(path, gzipped) as file:
-        lines = [line for line, _ in zip(file, range(20), strict=False)]
+def sniff_delimiter(file: TextFile, preferred: str | None = None) -> str:
+    """The preferred one if the header has it; else that under which the first lines agree on the most fields, or the comma."""
+    with file.open_text() as text:
+        lines = [line for line, _ in zip(text, range(SAMPLE), strict=False)]
     if not lines:
-        raise RequestError(f"{path} is empty. Give a file with a header line and rows.")
+        raise RequestError(f"{file.path} is empty. Give a file with a header line and rows.")
     lines = [lines[0], *(line for line in lines[1:] if len(line) < 100_000)]  # Python's reader has a limit
 
+    def records(delimiter: str) -> list[int]:
+        """How many fields each has; the last may be cut off by the end of the sample."""
+        counts = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row] or [0]
+        return counts[:-1] if len(lines) == SAMPLE and len(counts) > 1 else counts
+
     def fields(delimiter: str) -> int:
-        counts = {len(row) for row in csv.reader(lines, delimiter=delimiter) if row}
+        counts = set(records(delimiter))
         return counts.pop() if len(counts) == 1 else 0
 
+    if preferred and records(preferred)[0] > 1:
+        return preferred
     best = max(DELIMITERS, key=fields)
-    if fields(best) > 1:
-        return best
-    return max(DELIMITERS, key=lambda mark: len(next(csv.reader(lines[:1], delimiter=mark), [])))
+    return best if fields(best) > 1 else max(DELIMITERS, key=lambda mark: records(mark)[0])
 
 
-def read(path: Path, delimiter: str, gzipped: bool) -> pa.Table:
+def read(file: TextFile, delimiter: str) -> pa.Table:
     """Every column as text, untouched. An empty cell is null, a quoted empty one is the empty text."""
-    names = column_names(path, delimiter, gzipped)
-    _require_marks_in_order(path, delimiter, gzipped)
+    names = column_names(file, delimiter)
+    _require_marks_in_order(file, delimiter)
     lone = len(names) == 1  # there an empty line is a missing cell, and "" is how it must be written
-    with _open_bytes(path, gzipped) as stream:
+    with file.open_bytes() as stream:
         try:
             return pacsv.read_csv(
                 stream,
@@ -69,27 +75,29 @@ def read(path: Path, delimiter: str, gzipped: bool) -> pa.Table:
                 ),
             )
         except pa.ArrowInvalid:
-            if _has_rows(path, gzipped):
+            if _has_rows(file, delimiter):
                 raise
             return pa.table({name: pa.array([], pa.string()) for name in names})  # a header alone
 
 
-def what_is_wrong(path: Path, delimiter: str, gzipped: bool) -> str:
+def what_is_wrong(file: TextFile, delimiter: str) -> str:
     """Why a file could not be read, told by line numbers and counts only."""
-    try:
-        with _open_text(path, gzipped) as file:
-            rows = csv.reader(file, delimiter=delimiter)
+    wrong = text_files.what_is_wrong(file)
+    if wrong:
+        return wrong
+    with file.open_text() as text:
+        rows = csv.reader(text, delimiter=delimiter)
+        try:
             columns = len(next(rows, []))
             for row in rows:
                 if row and len(row) != columns:
-                    return f"line {rows.line_num} has {len(row)} fields where the header has {columns}."
-    except UnicodeDecodeError:
-        return "it is not UTF-8 text. Save it as UTF-8."
-    except (EOFError, zlib.error, OSError):
-        return "the gzip data are damaged or cut short."
-    except csv.Error as error:
-        return f"{error}."
-    return "it is damaged, mixes kinds of line ends, or has a quote that is never closed."
+                    return (
+                        f"line {rows.line_num} has {len(row)} fields where the header has {columns}. "
+                        "Mend it; a cell that holds the delimiter must stand in quotes."
+                    )
+        except csv.Error:
+            pass  # a cell longer than Python's reader takes; Arrow's takes it
+    return f"it is damaged, or a row is longer than {BLOCK >> 20} MiB."
 
 
 # --- writing
@@ -123,7 +131,8 @@ def _column(column: pa.Array, name: str, delimiter: str) -> pa.Array:
         text = column.cast(pa.large_string())
     except pa.ArrowException:
         raise RequestError(f"Column {name!r} of type {column.type} cannot be written as CSV. Write Parquet.") from None
-    quoted = pc.match_substring_regex(text, f'["\\r\\n{_in_class(delimiter)}]|^$')
+    # A byte order mark that begins the first cell would be taken for the file's.
+    quoted = pc.match_substring_regex(text, f'["\\r\\n{_in_class(delimiter)}]|^$|^\\x{{FEFF}}')
     if pc.any(quoted).as_py():
         doubled = pc.replace_substring(text, '"', '""')
         mark, nothing = pa.scalar('"', pa.large_string()), pa.scalar("", pa.large_string())
@@ -136,27 +145,21 @@ def _in_class(mark: str) -> str:
     return f"\\{mark}" if mark in "|\\]^-" else mark
 
 
-# --- opening
+# --- looking before reading
 
 
-def _open_text(path: Path, gzipped: bool) -> Any:
-    return (gzip.open if gzipped else open)(path, "rt", encoding="utf-8-sig", newline="")
+def _has_rows(file: TextFile, delimiter: str) -> bool:
+    with file.open_text() as text:
+        rows = csv.reader(text, delimiter=delimiter)
+        next(rows, None)
+        return any(rows)
 
 
-def _open_bytes(path: Path, gzipped: bool) -> Any:
-    return pa.input_stream(str(path), compression="gzip" if gzipped else None)
-
-
-def _has_rows(path: Path, gzipped: bool) -> bool:
-    with _open_text(path, gzipped) as file:
-        return sum(bool(line.strip()) for line in file) > 1
-
-
-def _require_marks_in_order(path: Path, delimiter: str, gzipped: bool) -> None:
+def _require_marks_in_order(file: TextFile, delimiter: str) -> None:
     """A quote that is never closed would silently make one cell of the rest of the file; a lone CR could hide rows."""
     state = np.zeros(3, np.int64)
     good, looking = True, False
-    with _open_bytes(path, gzipped) as stream:
+    with file.open_bytes() as stream:
         while good and (piece := stream.read(BLOCK)):
             looking = looking or b'"' in piece or b"\r" in piece
             if looking:
@@ -168,9 +171,9 @@ def _require_marks_in_order(path: Path, delimiter: str, gzipped: bool) -> None:
                 state[1] += piece.count(b"\n")
     if not good and state[0] == LINE_END:
         raise RequestError(
-            f"{path}: line {state[1] + 1} holds a carriage return without a line feed. Save it with usual line ends."
+            f"{file.path}: line {state[1] + 1} holds a carriage return without a line feed. Save it with usual line ends."
         )
     if not good or state[0] == QUOTED:
         raise RequestError(
-            f"{path}: the quote opened in line {state[2] + 1} is not closed as it should be. Double quotes inside cells."
+            f"{file.path}: the quote opened in line {state[2] + 1} is not closed as it should be. Double quotes inside cells."
         )

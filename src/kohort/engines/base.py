@@ -23,6 +23,7 @@ class Result:
     labels: NDArray[np.int64]
     loss: Loss
     clusters: int
+    class_sizes: NDArray[np.int64]
     suppressed: int
     axes: dict[str, str]
     """What was applied to each quasi-identifier."""
@@ -50,8 +51,8 @@ class Engine(Protocol):
     def preview(self, rows: NDArray[np.int64]) -> tuple[pa.Table, pa.Table]:
         """These rows of the source, before and after. For the user's own screen only: it shows who is who."""
 
-    def release_table(self) -> tuple[pa.Table, Evidence]:
-        """The release as a table, audited."""
+    def release_table(self) -> tuple[Any, Evidence]:
+        """The release as the kind of data frame that the source was, a pyarrow table if it was a file; audited."""
 
     def release_file(self, target: Path, force: bool) -> Evidence:
         """The release as a file: staged, audited, renamed into place only if the audit passes."""

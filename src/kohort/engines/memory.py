@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kohort import auditor, encoding, publishing, schema, tables
+from kohort import auditor, encoding, frames, publishing, schema, staging, tables
 from kohort.algorithms import Partition
 from kohort.auditor import Evidence
 from kohort.axes import Points
@@ -19,12 +19,13 @@ from kohort.engines.base import Result
 from kohort.engines.claims import Claims
 from kohort.engines.views import columns_of, release_view
 from kohort.errors import AuditError
+from kohort.frames import FrameKind
 from kohort.job import Job
 from kohort.kernels import on_compile
 from kohort.progress import Progress
 from kohort.publishing import Publication
 from kohort.schema import Schema
-from kohort.tables import Format
+from kohort.tables import Format, Origin
 from kohort.utility import loss
 
 
@@ -38,7 +39,7 @@ class MemoryEngine:
         self._progress = progress
         self._source: Any
         self._table: pa.Table
-        self._format: Format | None
+        self._origin: Origin
         self._schema: Schema
         self._points: Points
         self._partition: Partition
@@ -48,7 +49,7 @@ class MemoryEngine:
     def read(self, source: Any) -> None:
         with self._progress.step("read"):
             self._source = source
-            self._table, self._format = tables.read(source)
+            self._table, self._origin = tables.read(source, self._job.encoding, self._job.columns)
             self._schema = schema.resolve(self._job.columns, self._table, folder=self._job.hierarchies, missing=self._job.missing)
             Checks(self._job.promise, self._table.num_rows).require_whole_table()
 
@@ -77,11 +78,13 @@ class MemoryEngine:
             boxes = publishing.boxes_of(points, partition)
             self._publication = Publication(self._table, self._schema, points, partition, boxes)
             self._order = self._row_order(partition.labels)
-            measured = loss.measure(points, partition, boxes, self._publication.classes(), self._job.promise.k)
+            classes = self._publication.classes()
+            measured = loss.measure(points, partition, boxes, classes, self._job.promise.k)
         return Result(
             labels=partition.labels,
             loss=measured,
             clusters=len(boxes.sizes),
+            class_sizes=np.bincount(classes, boxes.sizes).astype(np.int64),
             suppressed=int(np.count_nonzero(partition.labels < 0)),
             axes={axis.name: axis.describe() for axis in points.axes},
         )
@@ -91,22 +94,26 @@ class MemoryEngine:
         after = pa.Table.from_batches(publication.batches(rows), publication.schema)
         return self._table.take(pa.array(rows)), after
 
-    def release_table(self) -> tuple[pa.Table, Evidence]:
+    def release_table(self) -> tuple[Any, Evidence]:
         with self._progress.step("publish"):
             publication = self._publication
             table = pa.Table.from_batches(publication.batches(self._order), publication.schema)
-        evidence = self._audit(table, None)
+            release = table
+            if isinstance(self._origin, FrameKind):
+                release = frames.give_back(table, self._origin, self._schema.carried)
+                table = tables.read(release)[0] if self._origin.readable_again else table
+        evidence = self._audit(table, None)  # what the user gets, on its way back
         _require(evidence)
-        return table, evidence
+        return release, evidence
 
     def release_file(self, target: Path, force: bool) -> Evidence:
-        form = tables.format_of(target, self._format.delimiter if self._format else ",")
+        form = tables.format_of(target, self._origin.delimiter if isinstance(self._origin, Format) else ",")
         tables.require_other(target, [self._source, *self._job.tree_files()])
-        with tables.staged(target, force) as staging:
+        with staging.staged(target, force) as part:
             with self._progress.step("publish"):
                 publication = self._publication
-                tables.batches_to_file(publication.batches(self._order), publication.schema, staging, form)
-            evidence = self._audit(staging, form)
+                tables.batches_to_file(publication.batches(self._order), publication.schema, part, form)
+            evidence = self._audit(part, form)
             _require(evidence)
         return evidence
 

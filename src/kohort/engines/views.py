@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from kohort import csv_text, tables
+from kohort import arrow_files, csv_text, staging, tables
 from kohort.auditor import Layout, Run
 from kohort.errors import MachineError, RequestError
 from kohort.tables import Format
@@ -35,17 +34,16 @@ def release_view(
     originals: Mapping[str, pa.ChunkedArray] | None = None,
 ) -> Iterator[Run]:
     """A function that runs SQL on the release. `originals` are source columns, row by row as the release has them, by alias."""
-    with tempfile.TemporaryDirectory(prefix="kohort-") as scratch:
-        settings: dict[str, Any] = {"threads": threads, "temp_directory": scratch, "autoinstall_known_extensions": False}
+    with staging.scratch_folder() as scratch:
+        settings: dict[str, Any] = {"threads": threads, "temp_directory": str(scratch), "autoinstall_known_extensions": False}
         connection = duckdb.connect(config=settings)
         try:
             names = columns_of(release, form)
             places = [f"c{number}" for number in range(len(names))]  # DuckDB's names do not tell Age from age
             if isinstance(release, pa.Table):
-                columns = [tables.without_durations(column) for column in release.columns]
-                connection.register("file", pa.table(columns, names=places))
+                _register_table(connection, release, places)
             else:
-                _register_file(connection, _plain_path(release, Path(scratch)), form or Format("csv"), places)
+                _register_file(connection, _plain_path(release, scratch), form or Format("csv"), places)
             column_at = dict(zip(names, places, strict=True))
             shown = ", ".join(
                 f"{_as_text(alias, column_at[name])} AS {alias}" for alias, name in layout.aliases.items() if name in names
@@ -60,9 +58,11 @@ def release_view(
             raise KeyboardInterrupt from None
         except duckdb.OutOfMemoryException:
             raise MachineError("The audit ran out of memory.") from None
-        except duckdb.Error as error:  # DuckDB's messages quote cells
+        except (duckdb.Error, pa.ArrowException, RequestError) as error:  # DuckDB's messages quote cells
             if originals is not None:
                 raise MachineError("The staged release could not be read back, so nothing was published.") from None
+            if isinstance(error, RequestError):
+                raise
             if isinstance(release, Path):
                 raise tables.unreadable(release, form or Format("csv")) from None
             raise RequestError(f"The table could not be audited: {type(error).__name__} while reading it.") from None
@@ -85,19 +85,25 @@ def _plain_path(path: Path, scratch: Path) -> str:
     return str(link)
 
 
+def _register_table(connection: Any, table: pa.Table, places: Sequence[str]) -> None:
+    connection.register("file", pa.table([tables.without_durations(column) for column in table.columns], names=places))
+
+
 def _register_file(connection: Any, path: str, form: Format, places: Sequence[str]) -> None:
+    if form.kind == "arrow":
+        _register_table(connection, arrow_files.read_mapped(Path(path)), places)
+        return
     if form.kind == "parquet":
         rows = f"read_parquet({_text(path)}, hive_partitioning=false)"
         connection.execute(f"CREATE VIEW file({', '.join(places)}) AS SELECT * FROM {rows}")
         return
     columns = ", ".join(f"{place}: 'VARCHAR'" for place in places)
-    compression = "gzip" if form.gzipped else "none"
     lone = str(len(places) == 1).lower()  # in a lone column a missing cell is written ""
     # Text is parsed once into a temporary table: every check reads it again.
     connection.execute(
         f"CREATE TEMP TABLE file AS SELECT * FROM read_csv({_text(path)}, auto_detect=false, header=true, "
         f"columns={{{columns}}}, delim={_text(form.delimiter)}, quote='\"', escape='\"', nullstr='', allow_quoted_nulls={lone}, "
-        f"compression='{compression}', hive_partitioning=false, max_line_size={csv_text.BLOCK})"
+        f"compression='{form.compression or 'none'}', hive_partitioning=false, max_line_size={csv_text.BLOCK})"
     )
 
 

@@ -1,0 +1,32 @@
+"""What readers say of a file, said without its cells: their own messages quote them."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+
+from kohort.errors import MachineError, RequestError
+
+NO_PARQUET = "cannot be read as parquet: it is damaged, cut short, or not a Parquet file."
+NO_ARROW = "cannot be read as arrow: it is damaged, cut short, or not an Arrow file."
+
+
+@contextmanager
+def reading(title: object, refused: Callable[[], str]) -> Iterator[None]:
+    """Turn an error of a reader into one of ours about the file of that title; `refused` says what is wrong with its content."""
+    try:
+        yield
+    except PermissionError:
+        raise RequestError(f"{title} may not be read. Ask for the right to read it.") from None
+    except (pa.ArrowMemoryError, MemoryError):
+        raise MachineError(f"{title} does not fit into memory. Use a machine with more of it.") from None
+    except (pa.ArrowException, UnicodeError, csv.Error):
+        raise RequestError(f"{title} {refused()}") from None
+    except OSError as error:
+        if error.errno is not None:
+            raise MachineError(f"{title} could not be read: {os.strerror(error.errno)}. Copy it to another place.") from None
+        raise RequestError(f"{title} {refused()}") from None

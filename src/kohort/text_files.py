@@ -1,0 +1,132 @@
+"""Text files as one stream of UTF-8 bytes, whatever they are packed with and encoded in. Nobody else opens them.
+
+The header, the delimiter, the quotes and the cells are all read from this stream, so that they cannot disagree.
+"""
+
+from __future__ import annotations
+
+import codecs
+import encodings.aliases
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from kohort.errors import RequestError, did_you_mean
+
+Compression = Literal["gzip", "zstd"] | None
+
+HEAD = 1 << 12  # bytes by which a file shows what it is
+PIECE = 1 << 20
+WIDE = ("utf-16", "utf-32")  # encodings that hold NULs, and whose files show what they are
+BYTE_ORDER_MARKS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16, whose mark it begins with
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+OTHER_KINDS = {
+    b"\x1f\x8b": "gzip data. End its name in .gz",
+    b"\x28\xb5\x2f\xfd": "zstd data. End its name in .zst",
+    b"PAR1": "a Parquet file. End its name in .parquet",
+    b"ARROW1": "an Arrow file. End its name in .arrow",
+    b"PK\x03\x04": "a spreadsheet or a zip archive. Save its table as CSV",
+}
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """Where a text lies and how it is packed."""
+
+    path: Path
+    compression: Compression = None
+    encoding: str = "utf-8"
+
+    def open_bytes(self) -> Any:
+        """The text as UTF-8 bytes without a byte order mark. UTF-8 itself is passed on unchecked: readers check it."""
+        stream = self._open_decoded()
+        if stream.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8:
+            return stream
+        stream.close()  # what is packed cannot be rewound
+        return self._open_decoded()
+
+    def open_text(self) -> io.TextIOWrapper:
+        return io.TextIOWrapper(self.open_bytes(), encoding="utf-8", newline="")
+
+    def open_packed(self) -> Any:
+        """The bytes as they are encoded, unpacked."""
+        return pa.input_stream(str(self.path), compression=self.compression)
+
+    def _open_decoded(self) -> Any:
+        stream = self.open_packed()
+        return stream if self.encoding == "utf-8" else pa.transcoding_input_stream(stream, self.encoding, "utf-8")
+
+
+def find_encoding(path: Path, compression: Compression, declared: str | None = None) -> str:
+    """What a file is encoded in: by its byte order mark, as declared, by the NULs of UTF-16; else UTF-8."""
+    named = codec_named(declared) if declared is not None else None
+    with TextFile(path, compression).open_packed() as stream:
+        head = stream.read(HEAD)
+    marked = next((codec for mark, codec in BYTE_ORDER_MARKS.items() if head.startswith(mark)), None)
+    return marked or named or _utf16_without_mark(head) or "utf-8"
+
+
+def codec_named(name: str) -> str:
+    """Python's own name of a text encoding."""
+    if _is_for_text(name):
+        return codecs.lookup(name).name
+    known = {codec.replace("_", "-") for codec in encodings.aliases.aliases.values() if _is_for_text(codec)}
+    hint = did_you_mean(name, sorted(known)) or " Give one such as latin-1, cp1252 or utf-16."
+    raise RequestError(f"There is no text encoding {name!r}.{hint}")
+
+
+def _is_for_text(codec: str) -> bool:
+    """Some codecs, such as base64, are not; and not every system has all of them."""
+    try:
+        "".encode(codec)
+    except (LookupError, ValueError):
+        return False
+    return True
+
+
+def _utf16_without_mark(head: bytes) -> str | None:
+    """UTF-16 in the byte order that makes a header of the first line: no control characters, and some Latin ones."""
+    if b"\0" not in head:
+        return None
+    for codec in ("utf-16-le", "utf-16-be"):
+        header = head.decode(codec, "ignore").partition("\n")[0].rstrip("\r").replace("\t", " ")
+        latin = sum(" " <= letter <= "ÿ" for letter in header)
+        if header and latin * 4 >= len(header) and min(header) >= " ":
+            return codec
+    return None
+
+
+def what_is_wrong(file: TextFile) -> str | None:
+    """Why a file cannot be read as text, told by line numbers; None if it can."""
+    line = 1
+    decoder = codecs.getincrementaldecoder(file.encoding)()
+    try:
+        with file.open_packed() as stream:
+            piece = stream.read(HEAD)
+            other = next((kind for beginning, kind in OTHER_KINDS.items() if piece.startswith(beginning)), None)
+            if other:
+                return f"it is {other}."
+            if b"\0" in piece and not file.encoding.startswith(WIDE):
+                return "it is not a text file. Give a file of text, Parquet or Arrow."
+            while piece:
+                line += decoder.decode(piece).count("\n")
+                piece = stream.read(PIECE)
+            decoder.decode(b"", final=True)
+    except UnicodeDecodeError as error:
+        line += error.object[: error.start].decode(error.encoding, "ignore").count("\n")
+        other = "Say its encoding with encoding (--encoding latin-1, or cp1252)."
+        advice = "It is damaged or cut short: fetch it again." if file.encoding.startswith(WIDE) else other
+        return f"line {line} is not {file.encoding.upper()} text. {advice}"
+    except UnicodeError:
+        return f"it is not {file.encoding.upper()} text. Say another encoding (--encoding)."
+    except OSError:
+        return f"its {file.compression or 'stored'} data are damaged or cut short. Fetch it again."
+    return None
