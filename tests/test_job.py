@@ -219,6 +219,7 @@ SAME: dict[str, tuple[dict[str, Any], str, list[str]]] = {
     "threads": ({"threads": 2}, "threads = 2", ["--threads", "2"]),
     "type": ({"type": {"a": "text"}}, '[columns.a]\ntype = "text"', ["--type", "a=text"]),
     "weight": ({"weight": {"a": 2.5}}, "[columns.a]\nweight = 2.5", ["--weight", "a=2.5"]),
+    "encoding": ({"encoding": "latin-1"}, 'encoding = "latin-1"', ["--encoding", "latin-1"]),
     "format": ({"format": {"a": "DD.MM.YYYY"}}, '[columns.a]\nformat = "DD.MM.YYYY"', ["--format", "a=DD.MM.YYYY"]),
     "statistic": ({"statistic": {"a": "both"}}, '[columns.a]\nstatistic = "both"', ["--statistic", "a=both"]),
     "hierarchy": ({"hierarchy": {"a": "/t.csv"}}, '[columns.a]\nhierarchy = "/t.csv"', ["--hierarchy", "a=/t.csv"]),
@@ -288,5 +289,5 @@ def test_each_setting_changes_the_release(tmp_path, monkeypatch, name):
 def test_every_setting_is_tried_above():
     compared = {key for given, _text, _flags in SAME.values() for key in given}
     assert compared | {"version", "promise", "columns", "role"} >= {*Job.model_fields, *Column.model_fields}
-    elsewhere = {"method", "engine", "threads", "keep_order", "allow", "format"}  # contracts; schema, tables, dates
+    elsewhere = {"method", "engine", "threads", "keep_order", "allow", "format", "encoding"}  # contracts; schema, tables, dates
     assert {*CHANGES, *elsewhere} == compared

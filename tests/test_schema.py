@@ -132,13 +132,14 @@ def test_identifiers_and_dropped_columns_are_never_in_the_release(tmp_path, suff
         assert RARE not in str(pq.ParquetFile(target).metadata.to_dict())
 
 
-def test_a_pandas_index_is_a_column_that_needs_a_role():
+def test_a_pandas_index_gets_a_role_or_is_dropped():
     frame = pd.DataFrame({"q": [1, 1]}, index=[f"{RARE}1", f"{RARE}2"])
-    with pytest.raises(RequestError, match="no role: '__index_level_0__'") as caught:
-        kh.anonymize(frame, quasi="q", k=2)
-    assert RARE not in str(caught.value)
-    assert kh.anonymize(frame, quasi="q", drop="__index_level_0__", k=2).table.column_names == ["q"]
-    assert kh.anonymize(frame.reset_index(drop=True), quasi="q", k=2).table.column_names == ["q"]
+    assert list(kh.anonymize(frame, quasi="q", k=2).table.columns) == ["q"]
+    assert list(kh.anonymize(frame, quasi="q", identifier="index", k=2).table.columns) == ["q"]
+    named = frame.rename_axis("ward")
+    shown = kh.anonymize(named, quasi=["q", "ward"], k=2).table
+    assert shown.to_dict("list") == {"ward": ["*", "*"], "q": ["1", "1"]}
+    assert [one.name for one in kh.inspect(named).profiles] == ["ward", "q"]
 
 
 def test_means_are_columns_of_their_own():

@@ -13,9 +13,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kohort.api import Release, anonymize, audit
+    from kohort.api import Release, anonymize, audit, inspect
     from kohort.auditor import Check, Evidence
     from kohort.errors import AuditError, CancelledError, KohortError, MachineError, PromiseError, RequestError
+    from kohort.inspecting import Inspection
     from kohort.job import Job
     from kohort.progress import Progress
 
@@ -25,7 +26,9 @@ __version__ = "0.1.0"
 _HOME = {
     "anonymize": "kohort.api",
     "audit": "kohort.api",
+    "inspect": "kohort.api",
     "Release": "kohort.api",
+    "Inspection": "kohort.inspecting",
     "Job": "kohort.job",
     "Evidence": "kohort.auditor",
     "Check": "kohort.auditor",
@@ -45,6 +48,7 @@ __all__ = [
     "CancelledError",
     "Check",
     "Evidence",
+    "Inspection",
     "Job",
     "KohortError",
     "MachineError",
@@ -55,6 +59,7 @@ __all__ = [
     "anonymize",
     "audit",
     "datasets",
+    "inspect",
     "testing",
 ]
 

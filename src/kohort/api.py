@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kohort import auditor, tables
+from kohort import auditor, frames, staging, tables
 from kohort.auditor import Evidence, Layout
 from kohort.engines import ENGINES, Engine, Result
 from kohort.engines.views import columns_of, release_view
 from kohort.errors import RequestError
+from kohort.inspecting import Inspection, inspect_table
 from kohort.job import Job
 from kohort.progress import Progress
 from kohort.schema import unknown_columns
 from kohort.tables import Format
 from kohort.utility.loss import Loss
+
+if TYPE_CHECKING:
+    from kohort.report.charts import Panels
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,7 +39,7 @@ class Release:
     _engine: Engine
     _result: Result
     _progress: Progress
-    _table: pa.Table | None = None
+    _table: Any = None
 
     def __repr__(self) -> str:
         found, verdict = self.evidence, "passed" if self.evidence.passed else "FAILED"
@@ -43,8 +47,8 @@ class Release:
         return f"Release({figures}, audit {verdict})"
 
     @cached_property
-    def table(self) -> pa.Table:
-        """The release as a pyarrow table, audited through the same view as a file."""
+    def table(self) -> Any:
+        """The release as the kind of data frame that the source was, a pyarrow table if it was a file. Audited as it is."""
         return self._table if self._table is not None else self._engine.release_table()[0]
 
     @property
@@ -68,6 +72,18 @@ class Release:
     def preview(self, rows: Sequence[int] | NDArray[np.int64]) -> tuple[pa.Table, pa.Table]:
         """These rows of the source before and after, side by side. For your own screen: it shows who is who."""
         return self._engine.preview(np.asarray(rows, np.int64))
+
+    def plot(self) -> Panels:
+        """How many persons look alike, and how much of each column is lost: two matplotlib axes, shown by a notebook."""
+        from kohort.report.charts import release_figure
+
+        return release_figure(self._result.class_sizes, self.job.promise.k, self.loss.per_column)
+
+    def _repr_html_(self) -> str:
+        from kohort.report.notebook import release_html
+
+        output = str(self.output) if self.output else None
+        return release_html(self.evidence, self.loss, self.axes, output=output, method=self.job.method, k=self.job.promise.k)
 
     def summary(self) -> dict[str, Any]:
         """The run in one object, as `--json` prints it."""
@@ -108,7 +124,7 @@ def anonymize(
     target = Path(output) if output is not None else None
     if target is not None:
         tables.format_of(target)
-        tables.require_free(target, force)
+        staging.require_free(target, force)
         tables.require_other(target, [*read_from, *job.tree_files()])
     progress = progress or Progress(job.threads)
     engine = ENGINES[job.engine](job, progress)
@@ -122,23 +138,39 @@ def anonymize(
     return Release(job, evidence, None, engine, result, progress, table)
 
 
+def inspect(
+    source: Any, *, missing: str | Sequence[str] = (), encoding: str | None = None, progress: Progress | None = None
+) -> Inspection:
+    """What is in this table? Types, what singles people out, and a job to start from, each guess with its reason."""
+    progress = progress or Progress()
+    with progress.step("read"):
+        table, origin = tables.read(source, encoding, frames.index_names(source))
+    tokens = (missing,) if isinstance(missing, str) else tuple(missing)
+    where = os.fspath(source) if isinstance(origin, Format) else None
+    return inspect_table(table, missing=tokens, encoding=encoding, source=where, progress=progress)
+
+
 def audit(
     source: Any,
     job: Job | Mapping[str, Any] | str | os.PathLike[str] | None = None,
     *,
+    encoding: str | None = None,
     progress: Progress | None = None,
     **settings: Any,
 ) -> Evidence:
-    """Is this table k-anonymous? Reads a file or table as it is and asks it; changes and assumes nothing."""
+    """Is this table k-anonymous? Reads a file or table as it is and asks it; changes and assumes nothing.
+
+    `encoding` is that of the audited file; a job speaks of the source, and releases are UTF-8.
+    """
     job = Job.build(job, **settings)
     progress = progress or Progress(job.threads)
     with progress.step("audit"):
-        release, form = _to_audit(source)
-        names = columns_of(release, form)
-        tables.require_distinct(names)
         # A job speaks of the source; its identifiers and dropped columns are not in the release.
         quasi = [published for name in job.names("quasi") for published, _statistic in job.columns[name].published(name)]
         layout = Layout(quasi, job.names("sensitive"), job.names("other"))
+        release, form = _to_audit(source, encoding, layout.aliases.values())
+        names = columns_of(release, form)
+        tables.require_distinct(names)
         wrong = unknown_columns(layout.aliases.values(), names)
         if wrong:
             raise RequestError(wrong)
@@ -146,10 +178,10 @@ def audit(
             return auditor.audit(run, layout, job.promise, names, withheld=[*job.names("identifier"), *job.names("drop")])
 
 
-def _to_audit(source: Any) -> tuple[pa.Table | Path, Format | None]:
+def _to_audit(source: Any, encoding: str | None, wanted: Collection[str]) -> tuple[pa.Table | Path, Format | None]:
     """A Parquet file is asked where it lies; a CSV file is read as `anonymize` reads it, so that both see the same cells."""
-    if isinstance(source, (str, os.PathLike)):
-        form = tables.format_in(Path(source))
+    if tables.is_one_file(source):
+        form = tables.format_in(Path(source), encoding)
         if form.kind == "parquet":
             return Path(source), form
-    return tables.read(source)[0], None
+    return tables.read(source, encoding, wanted)[0], None

@@ -98,7 +98,7 @@ Exit codes:
   3   the machine failed: disk, memory
   130 interrupted
 \b
-Start with: kohort demo
+Start with: kohort demo, then kohort inspect YOUR.csv
 """
 
 
@@ -112,6 +112,62 @@ def group() -> None:
 
 
 # --- commands
+
+
+ENCODING = click.option(
+    "--encoding", metavar="latin-1", help="Encoding of a text file. [default: UTF-8; UTF-16 is found by its first bytes]"
+)
+MISSING = click.option(
+    "--missing", multiple=True, metavar="'?'", help="Text that stands for a missing value, beside the empty one; repeat for more."
+)
+
+INSPECT_EXAMPLES = """\b
+Examples:
+  kohort inspect patients.csv
+  kohort inspect patients.csv -o job.toml --trees trees
+  kohort anonymize patients.csv -o release.csv --job job.toml
+"""
+
+
+@group.command(short_help="Say what is in a table, and draft a job.", epilog=INSPECT_EXAMPLES)
+@click.argument("source", metavar="INPUT", type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="JOB.TOML", help="Write a commented job that runs.")
+@click.option("--trees", type=click.Path(path_type=Path), metavar="DIR", help="Write starting trees into this folder.")
+@MISSING
+@ENCODING
+@click.option("--force", is_flag=True, help="Replace the job and the trees if they exist.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
+def inspect(
+    source: Path,
+    output: Path | None,
+    trees: Path | None,
+    missing: tuple[str, ...],
+    encoding: str | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """What is in INPUT? Types, who stands alone, and suggested roles and trees, for review. Shows no cell of the table."""
+    from kohort import api
+    from kohort.job import require_job_file
+    from kohort.tables import require_other
+
+    if output:
+        require_job_file(output, force, kinds=(".toml",))
+        require_other(output, [source])
+    with _watched(None) as progress:
+        inspection = api.inspect(source, missing=missing, encoding=encoding, progress=progress)
+        inspection.write(output, trees=trees, force=force)
+    if as_json:
+        _print(
+            json.dumps({**inspection.to_dict(), "job": str(output) if output else None, "trees": str(trees) if trees else None})
+        )
+        return
+    for line in inspection.lines():
+        _print(line)
+    if output:
+        _print(f"\nThe job is in {output}: review it, then kohort anonymize {source} -o release.csv --job {output}")
+    else:
+        _print(f"\nWrite a job to start from: kohort inspect {source} -o job.toml")
 
 
 ANONYMIZE_EXAMPLES = """\b
@@ -133,7 +189,7 @@ Examples:
     required=True,
     type=click.Path(path_type=Path),
     metavar="OUTPUT",
-    help="File to write: .csv, .csv.gz, .parquet.",
+    help="File to write: .csv, .tsv, .parquet, .arrow; text may add .gz or .zst.",
 )
 @_promise_flags
 @click.option("--method", metavar="NAME", help="How groups are formed; `kohort methods` lists them. [default: mondrian]")
@@ -147,8 +203,8 @@ Examples:
     "--hierarchy",
     multiple=True,
     callback=_pairs(),
-    metavar="COL=FILE",
-    help="The tree of one column: lines of value;level1;...;*",
+    metavar="COL=TREE",
+    help="The tree of one column: a file of value;level1;...;* or a rule such as interval:5,10 or prefix:3,2.",
 )
 @click.option(
     "--type",
@@ -174,9 +230,8 @@ Examples:
 @click.option(
     "--statistic", multiple=True, callback=_pairs(last=True), metavar="COL=both", help="Publish a number's range, mean or both."
 )
-@click.option(
-    "--missing", multiple=True, metavar="'?'", help="Text that stands for a missing value, beside the empty one; repeat for more."
-)
+@MISSING
+@ENCODING
 @click.option(
     "--allow",
     multiple=True,
@@ -226,14 +281,15 @@ Examples:
 @group.command(short_help="Ask any file whether it is k-anonymous.", epilog=AUDIT_EXAMPLES)
 @click.argument("release", metavar="FILE", type=click.Path(path_type=Path))
 @_promise_flags
-def audit(release: Path, job_file: Path | None, as_json: bool, **settings: Any) -> None:
+@ENCODING
+def audit(release: Path, job_file: Path | None, as_json: bool, encoding: str | None, **settings: Any) -> None:
     """Is FILE k-anonymous? Re-reads it as it is, whoever made it; exit code 1 if it is not."""
     from kohort import api
     from kohort.job import Job
 
     job = Job.build(job_file, **{name: value for name, value in settings.items() if value is not None})
     with _watched(job.threads) as progress:
-        evidence = api.audit(release, job, progress=progress)
+        evidence = api.audit(release, job, encoding=encoding, progress=progress)
     if as_json:
         figures = {"rows": evidence.rows, "classes": evidence.classes, "k": evidence.k, "dm": evidence.dm}
         _print(json.dumps({**figures, "audit": evidence.to_dict(), "file": str(release)}))

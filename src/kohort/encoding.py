@@ -50,7 +50,7 @@ def encode(table: pa.Table, schema: Schema) -> Points:
 
 def _encode_column(column: pa.ChunkedArray, name: str, schema: Schema) -> tuple[Axis, NDArray[np.int64], Numbers | None]:
     """The axis of one column, the code of each row, and the true values where the codes are bins."""
-    values, places = _distinct(column, name, schema.missing)
+    values, places = distinct(column, name, schema.missing)
     asked = schema.columns[name]
     if name in schema.trees:
         return _on_tree(values, places, asked, TreeAxis(name, schema.trees[name]))
@@ -67,7 +67,7 @@ def _encode_column(column: pa.ChunkedArray, name: str, schema: Schema) -> tuple[
     return TreeAxis(name, flat(leaves.to_pylist())), codes[places], None
 
 
-def _distinct(column: pa.ChunkedArray, name: str, missing: Sequence[str]) -> tuple[pa.Array, NDArray[np.int64]]:
+def distinct(column: pa.ChunkedArray, name: str, missing: Sequence[str]) -> tuple[pa.Array, NDArray[np.int64]]:
     """The distinct present values, and for each row the place of its own among them; -1 for missing."""
     kind = column.type
     if any(test(kind) for test in _NO_TEXT) or isinstance(kind, pa.BaseExtensionType):
@@ -77,7 +77,8 @@ def _distinct(column: pa.ChunkedArray, name: str, missing: Sequence[str]) -> tup
     if pa.types.is_dictionary(kind):  # one from outside may hold a value twice
         column = column.cast(kind.value_type)
     column = column.dictionary_encode()
-    column = column.unify_dictionaries() if column.num_chunks > 1 else column
+    if not _one_dictionary(column):
+        column = column.unify_dictionaries()
     if not column.num_chunks:
         return pa.nulls(0, pa.string()), np.empty(0, np.int64)
     values = column.chunk(0).dictionary
@@ -93,6 +94,13 @@ def _distinct(column: pa.ChunkedArray, name: str, missing: Sequence[str]) -> tup
     renumbered = np.full(len(values) + 1, -1, np.int64)
     renumbered[:-1][keep] = np.arange(np.count_nonzero(keep))
     return values.filter(pa.array(keep)), renumbered[places]
+
+
+def _one_dictionary(column: pa.ChunkedArray) -> bool:
+    """Whether all chunks share one dictionary, as Arrow makes them; unifying would hash every value again."""
+    dictionaries = (chunk.dictionary.buffers() for chunk in column.chunks)
+    places = {tuple(buffer.address if buffer is not None else 0 for buffer in buffers) for buffers in dictionaries}
+    return len(places) <= 1
 
 
 def _made_axis(values: pa.Array, places: NDArray[np.int64], name: str, asked: Column, rule: Rule) -> TreeAxis:

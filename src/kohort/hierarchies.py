@@ -143,6 +143,14 @@ def load(path: Path | str) -> Tree:
     return _build(rows, str(file))
 
 
+def save(tree: Tree, path: Path) -> None:
+    """Write a tree as a file that `load` reads; a level on which a leaf stands for itself is left out of its line."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter=";", lineterminator="\n")
+        for number, leaf in enumerate(tree.leaves):
+            writer.writerow([leaf, *(tree.labels[node] for node in tree.ancestors[1:, number] if node != number)])
+
+
 def _rows(text: str, delimiter: str) -> list[tuple[int, tuple[str, ...]]] | None:
     """The lines of a tree file with their numbers; None if it is no CSV file with this delimiter."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)

@@ -41,6 +41,7 @@ class Job(BaseModel):
     option: dict[str, bool | int | float | str] = Field(default_factory=dict, description="options of the method")
     seed: int | None = Field(default=None, ge=0, lt=2**63, description="drawn from the system and saved if not given")
     missing: tuple[str, ...] = Field(default=(), description="texts that stand for a missing value, beside the empty one")
+    encoding: str | None = Field(default=None, description="of a text file that is not UTF-8, such as latin-1")
     hierarchies: str | None = Field(default=None, description="a folder of tree files named after their columns")
     keep_order: bool = Field(default=False, description="publish the rows in their order instead of shuffled")
     row_order: Literal["canonical", "given"] = Field(default="canonical", description="the order in which methods see rows")
@@ -102,7 +103,7 @@ class Job(BaseModel):
         """Every tree file that this job may read."""
         named = [Path(column.hierarchy) for column in self.columns.values() if isinstance(column.hierarchy, str)]
         folder = Path(self.hierarchies) if self.hierarchies else None
-        return [*named, *(folder.iterdir() if folder and folder.is_dir() else ())]
+        return [*named, *(file for file in (folder.iterdir() if folder and folder.is_dir() else ()) if file.is_file())]
 
     def with_seed(self) -> Job:
         """This job with a seed: its own, or one drawn now from the system."""
@@ -114,7 +115,7 @@ class Job(BaseModel):
         """Nested and plain; settings left at their default are left out, the essential ones are not."""
         given = self.model_dump(mode="json", exclude_defaults=True, exclude={"columns", "promise"})
         columns = {
-            name: {"role": column.role, **column.model_dump(mode="json", exclude_defaults=True)}
+            name: {"role": column.role, **column.model_dump(mode="json", exclude_defaults=True, exclude_none=True)}
             for name, column in self.columns.items()
         }
         head = {"version": self.version, "method": self.method}
@@ -144,10 +145,10 @@ class Job(BaseModel):
             raise MachineError(f"The job could not be saved to {file}: {error.strerror}.") from None
 
 
-def require_job_file(file: Path, force: bool) -> None:
+def require_job_file(file: Path, force: bool, kinds: tuple[str, ...] = (".toml", ".json")) -> None:
     """Refuse, before any work is done, to save a job where it would overwrite something or could not be read again."""
-    if file.suffix not in (".toml", ".json"):
-        raise RequestError(f"A job is saved as .toml or .json, not as {file.name!r}.")
+    if file.suffix not in kinds:
+        raise RequestError(f"A job is saved as {' or '.join(kinds)}, not as {file.name!r}.")
     if not file.parent.is_dir():
         raise RequestError(f"There is no folder {file.parent}. Create it first.")
     if file.exists() and not force:
@@ -188,7 +189,7 @@ def _relocated(nested: dict[str, Any], move: Any) -> dict[str, Any]:
     for column in columns.values() if isinstance(columns, dict) else ():
         tree = column.get("hierarchy") if isinstance(column, dict) else None
         if isinstance(tree, str) and not is_short(tree):
-            column["hierarchy"] = move(tree)
+            column["hierarchy"] = _file(move(tree))
     return nested
 
 
@@ -282,7 +283,12 @@ def _names(given: Any) -> list[str] | None:
 
 
 def _plain(value: Any) -> Any:
-    return os.fspath(value) if isinstance(value, os.PathLike) else value
+    return _file(os.fspath(value)) if isinstance(value, os.PathLike) else value
+
+
+def _file(path: str) -> str:
+    """A path that is not mistaken for a rule."""
+    return os.path.join(".", path) if is_short(path) else path  # noqa: PTH118 - a Path would drop the dot
 
 
 def _sentences(error: ValidationError, model: type[BaseModel], where: str = "setting") -> Iterable[str]:

@@ -186,10 +186,10 @@ def _typed_numbers(values: pa.Array, declared: Kind | None) -> Reading | None:
         exact = (
             values if pa.types.is_float64(kind) else values.cast(pa.string())
         )  # 0.1 as a short float is 0.1, not 0.10000000149
-        reading = _finite(Reading("decimal", np.asarray(exact.cast(pa.float64()).to_numpy(zero_copy_only=False))))
-        if declared == "integer" and reading.numbers is not None and (reading.numbers != np.rint(reading.numbers)).any():
-            return Reading("integer", unfit=reading.numbers != np.rint(reading.numbers), unfit_because="not integer numbers")
-        return reading
+        numbers = np.asarray(exact.cast(pa.float64()).to_numpy(zero_copy_only=False))
+        if declared == "integer" and (broken := numbers != np.rint(numbers)).any():
+            return Reading("integer", unfit=broken, unfit_because="not integer numbers")
+        return _finite(Reading(declared or "decimal", numbers))
     return None if declared else TEXT
 
 

@@ -53,8 +53,11 @@ class Column(BaseModel):
     @field_validator("hierarchy", mode="before")
     @classmethod
     def _rule_or_file(cls, given: Any) -> Any:
-        is_rule = isinstance(given, Mapping) or (isinstance(given, str) and tree_builders.is_short(given))
-        return tree_builders.rule(given) if is_rule else given
+        if isinstance(given, Mapping) or (isinstance(given, str) and tree_builders.is_short(given)):
+            return tree_builders.rule(given)
+        if not isinstance(given, (str, Rule, list, tuple, type(None))):
+            raise ValueError("must be a tree file, its rows, or a rule")  # noqa: TRY004
+        return given
 
     @field_serializer("hierarchy")
     def _written(self, tree: Any) -> Any:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Decimal
+from decimal import Decimal, localcontext
+from fractions import Fraction
 from itertools import pairwise
 from typing import Annotated, Any, Literal, get_args
 
@@ -22,6 +24,8 @@ from kohort.errors import RequestError
 from kohort.hierarchies import ROOT, Tree
 from kohort.kinds import Reading
 
+MOST_DIGITS = 1_000  # of the ends of a band; a 64-bit number with a decimal point has fewer than 700
+MOST_LEVELS = 30  # characters of codes that get a level each
 MOST_LEAVES = 65_535  # more distinct values than that are numbers or keys, not categories
 DateLevel = Literal["day", "month", "quarter", "year", "decade"]
 DATE_LEVELS: tuple[DateLevel, ...] = get_args(DateLevel)
@@ -39,7 +43,13 @@ class Values:
     def ordered(self, path: Callable[[int], Sequence[str]], key: Sequence[Any]) -> Tree:
         """A tree with one path per value, leaves by key."""
         places = sorted(range(len(self.texts)), key=key.__getitem__)
-        return hierarchies.build([path(place) for place in places], f"The tree of {self.name!r}")
+        return self.built([path(place) for place in places])
+
+    def built(self, paths: Sequence[Sequence[str]]) -> Tree:
+        try:
+            return hierarchies.build(paths)
+        except RequestError:  # it speaks of lines, and nobody wrote any
+            raise self.refuse("its rule makes a label that is also a value or a label elsewhere. Give it a tree file.") from None
 
     def refuse(self, what: str) -> RequestError:
         return RequestError(f"Column {self.name!r}: {what}")
@@ -70,7 +80,10 @@ class Rule(BaseModel, ABC):
 
     def written(self) -> str | dict[str, Any]:
         """The rule as it stands in a job: short, or as a table where the short form does not tell all."""
-        return self.short() if rule(self.short()) == self else self.model_dump(mode="json")
+        with suppress(ValueError):
+            if rule(self.short()) == self:
+                return self.short()
+        return self.model_dump(mode="json")
 
 
 class Interval(Rule):
@@ -90,13 +103,14 @@ class Interval(Rule):
         if values.reading.kind not in ("integer", "decimal"):
             raise values.refuse("it does not hold numbers, so it has no intervals. Give it a tree by prefix, or none.")
         comma = values.reading.comma
-        numbers = [Decimal(text.replace(",", ".") if comma else text) for text in values.texts]
+        numbers = [Fraction(text.replace(",", ".") if comma else text) for text in values.texts]
         whole = values.reading.kind == "integer" and all(float(step).is_integer() for step in self.steps)
 
-        def band(number: Decimal, step: float) -> str:
+        def band(number: Fraction, step: float) -> str:
             width = Decimal(str(step))
-            low = (number / width).to_integral_value(ROUND_FLOOR) * width
-            text = f"[{_plain(low)} - {_plain(low + width - 1)}]" if whole else f"[{_plain(low)} - {_plain(low + width)})"
+            with localcontext(prec=MOST_DIGITS):
+                low = width * int(number // Fraction(width))
+                text = f"[{_plain(low)} - {_plain(low + width - 1)}]" if whole else f"[{_plain(low)} - {_plain(low + width)})"
             return text.replace(".", ",") if comma else text
 
         # A band of one whole number is that number.
@@ -153,10 +167,12 @@ class Prefix(Rule):
     def grow(self, values: Values) -> Tree:
         longest = max(map(len, values.texts))
         equal = all(len(text) == longest for text in values.texts)
-        lengths = self.lengths or tuple(range(longest - 1, 0, -1))
+        if not self.lengths and longest > MOST_LEVELS:
+            raise values.refuse(f"its values have up to {longest} characters. Say how many the levels keep: prefix:5,3.")
+        lengths = [length for length in self.lengths or range(longest - 1, 0, -1) if length < longest]
 
         def label(text: str, length: int) -> str:
-            return text[:length] + ("*" * (longest - length) if equal and length < longest else "*")
+            return text[:length] + ("*" * (longest - length) if equal else "*")
 
         return values.ordered(
             lambda place: [values.texts[place], *(label(values.texts[place], length) for length in lengths), ROOT], values.texts
@@ -170,7 +186,7 @@ class Order(Rule):
     """Values in an explicit order, neighbours in groups of growing size, each size a multiple of the one before."""
 
     by: Literal["order"] = "order"
-    values: tuple[str, ...] = Field(min_length=1)
+    values: tuple[Annotated[str, Field(min_length=1)], ...] = Field(min_length=1)
     sizes: tuple[Annotated[int, Field(ge=2)], ...] = Field(default=(), max_length=20)
 
     @field_validator("sizes")
@@ -182,16 +198,19 @@ class Order(Rule):
         if len(set(self.values)) != len(self.values):
             raise values.refuse("its order names a value twice. Name each once.")
         sizes = self.sizes or tuple(2**power for power in range(1, 20) if 2**power < len(self.values))
-
-        def label(place: int, size: int) -> str:
-            group = self.values[place // size * size : place // size * size + size]
-            return group[0] if len(group) == 1 else f"{group[0]} - {group[-1]}"
-
+        levels = [self._labels(size) for size in sizes]
+        for size, level in zip(sizes, levels, strict=True):
+            groups = -(-len(self.values) // size)
+            strange = any(label in self.values and label != text for text, label in zip(self.values, level, strict=True))
+            if len(set(level)) != groups or strange:
+                raise values.refuse("its order gives two groups, or a group and a value, the same name. Give it a tree file.")
         # Values of the data that the order does not name are found, counted and refused where all trees are checked.
-        return hierarchies.build(
-            [[text, *(label(place, size) for size in sizes), ROOT] for place, text in enumerate(self.values)],
-            f"The tree of {values.name!r}",
-        )
+        return values.built([[*path, ROOT] for path in zip(self.values, *levels, strict=True)])
+
+    def _labels(self, size: int) -> list[str]:
+        """The group of each value: its first and its last."""
+        groups = [self.values[start : start + size] for start in range(0, len(self.values), size)]
+        return [group[0] if len(group) == 1 else f"{group[0]} - {group[-1]}" for group in groups for _value in group]
 
     def short(self) -> str:
         return "order:" + ",".join(self.values)
@@ -206,6 +225,13 @@ class Rare(Rule):
     by: Literal["rare"] = "rare"
     least: int = Field(default=20, ge=2)
     label: str = Field(default="(rare)", min_length=1)
+
+    @field_validator("label")
+    @classmethod
+    def _own(cls, label: str) -> str:
+        if label == ROOT:
+            raise ValueError(f"{ROOT} stands for all values; give the rare ones another label")
+        return label
 
     def grow(self, values: Values) -> Tree:
         if self.label in values.texts:
@@ -275,11 +301,11 @@ def _parsed(text: str) -> dict[str, Any]:
         given = [convert(part.strip()) for part in rest.split(",")]
     except (ValueError, ArithmeticError):
         raise ValueError(f"{by}: needs numbers, such as {by}:{_EXAMPLE[by]}") from None
-    return {"by": by, field: given[0] if by == "rare" else given}
+    return {"by": by, field: given[0] if by == "rare" and len(given) == 1 else given}
 
 
 def _require_multiples(sizes: tuple[Any, ...], name: str) -> tuple[Any, ...]:
-    if any(Decimal(str(wide)) % Decimal(str(narrow)) or wide <= narrow for narrow, wide in pairwise(sizes)):
+    if any(Fraction(str(wide)) % Fraction(str(narrow)) or wide <= narrow for narrow, wide in pairwise(sizes)):
         raise ValueError(f"{name} must grow, each a multiple of the one before")
     return sizes
 

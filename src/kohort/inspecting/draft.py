@@ -1,0 +1,196 @@
+"""The suggested job as a file with a reason on every line that is a guess, and the trees it starts with."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tomli_w
+
+from kohort import hierarchies
+from kohort.errors import MachineError, RequestError
+from kohort.inspecting.profile import Profile
+from kohort.inspecting.roles import Suggestion
+from kohort.job import require_job_file
+from kohort.staging import require_free, staged
+from kohort.tree_builders import Rule, Values
+
+if TYPE_CHECKING:
+    from kohort.inspecting import Inspection
+
+K = 5
+
+
+def job_text(inspection: Inspection, trees: Mapping[str, str] | None = None) -> str:
+    """The job with comments; `trees` are files that stand for the rules of these columns."""
+    lines = [
+        f"# A job drafted from {inspection.rows:,} rows. Every guess is for you to check: roles decide what is protected.",
+        *_how_to_run(inspection.source),
+        "version = 1",
+        'method = "auto"',
+        *([f"encoding = {_text(inspection.encoding)}"] if inspection.encoding else []),
+        *_missing_lines(inspection),
+        "",
+        "[promise]",
+        f"k = {K}  # everyone hides among at least this many; a public release usually asks for 11",
+        "",
+        *_risk_lines(inspection),
+    ]
+    for profile, suggestion in zip(inspection.profiles, inspection.suggestions, strict=True):
+        lines += ["", *_column_lines(profile, suggestion, (trees or {}).get(profile.name))]
+    return "\n".join(lines) + "\n"
+
+
+def _how_to_run(source: str | None) -> list[str]:
+    if source is None or not source.isprintable():
+        return []
+    return [f"# Run it: kohort anonymize {shlex.quote(source)} -o release.csv --job THIS_FILE"]
+
+
+def _missing_lines(inspection: Inspection) -> list[str]:
+    if not inspection.missing:
+        return []
+    tokens = ", ".join(_text(token) for token in inspection.missing)
+    columns = sum(bool(profile.tokens) for profile in inspection.profiles)
+    return [f"missing = [{tokens}]  # guess: stand for a missing value ({columns} column(s))"]
+
+
+def _risk_lines(inspection: Inspection) -> list[str]:
+    risk = inspection.risk
+    if not risk.quasi:
+        return ['# No column was recognised as one that others may know of a person. Name at least one: role = "quasi".']
+    alone = f"{risk.unique:,} of {inspection.rows:,} persons ({risk.unique_share:.1%})"
+    return [
+        f"# As the table stands, {alone} are alone with their quasi-identifiers; k = {risk.k}.",
+        *(
+            f"# By {' and '.join(map(repr, worst.columns))} alone: {worst.unique:,} ({worst.share:.1%})."
+            for worst in risk.singling_out
+        ),
+    ]
+
+
+def _column_lines(profile: Profile, suggestion: Suggestion, tree_file: str | None) -> list[str]:
+    missing = f", {profile.missing / max(profile.rows, 1):.1%} missing" if profile.missing else ""
+    lines = [
+        f"[columns.{_key(profile.name)}]",
+        f"# {profile.kind}, {profile.distinct:,} distinct, {profile.unique_share:.1%} of the rows alone with theirs{missing}",
+        f'role = "{suggestion.role}"  # guess: {suggestion.reason}',
+    ]
+    if suggestion.role != "quasi":
+        return lines
+    if suggestion.rule is None or tree_file is None:  # a tree file takes the values as text
+        lines.append(f'type = "{suggestion.type}"')
+    if suggestion.format:
+        asked = "  # guess: the day might come first or the month" if profile.reading.question else ""
+        lines.append(f"format = {_text(suggestion.format)}{asked}")
+    elif profile.reading.question:
+        lines[-1] += "  # guess: the comma might mark thousands"
+    if suggestion.rule is not None:
+        lines.append(f"hierarchy = {_text(tree_file) if tree_file else _rule(suggestion.rule)}  # guess")
+    elif suggestion.choice is not None:
+        instead = "fixed bands instead of the tightest ranges" + ("; then remove the type" if tree_file else "")
+        lines.append(f"# hierarchy = {_text(tree_file or suggestion.choice.short())}  # {instead}")
+    return lines
+
+
+def _key(name: str) -> str:
+    """A column's name as TOML writes a key."""
+    return tomli_w.dumps({name: 0}).rpartition(" = ")[0]
+
+
+def _rule(rule: Rule) -> str:
+    """A rule as it stands in a job, in one line."""
+    written = rule.written()
+    if isinstance(written, str):
+        return _text(written)
+    parts = (
+        f"{key} = [{', '.join(map(_text, value))}]" if isinstance(value, list) else f"{key} = {_text(value)}"
+        for key, value in written.items()
+        if value
+    )
+    return "{" + ", ".join(parts) + "}"
+
+
+def _text(text: str) -> str:
+    return tomli_w.dumps({"x": text}).partition(" = ")[2].rstrip("\n")
+
+
+# --- lines for a terminal
+
+NAME_WIDTH = 28
+
+
+def report_lines(inspection: Inspection) -> list[str]:
+    """A table of the columns, then who stands alone."""
+    named = [_shown(profile.name) for profile in inspection.profiles]
+    width = max(6, *map(len, named))
+    lines = [
+        f"{inspection.rows:,} rows, {len(inspection.profiles)} columns",
+        f"  {'column':<{width}}  {'type':<9} {'distinct':>9} {'alone':>6} {'missing':>7}  suggested role, and why",
+    ]
+    for name, profile, suggestion in zip(named, inspection.profiles, inspection.suggestions, strict=True):
+        missing = profile.missing / max(profile.rows, 1)
+        tree = f"; tree {suggestion.rule.describe()}" if suggestion.rule else ""
+        lines.append(
+            f"  {name:<{width}}  {profile.kind:<9} {profile.distinct:>9,} {profile.unique_share:>6.1%} {missing:>7.1%}  "
+            f"{suggestion.role}: {suggestion.reason}{tree}"
+        )
+    if inspection.missing:
+        lines.append(f"Taken for missing: {' '.join(inspection.missing)}")
+    return [*lines, *(line.removeprefix("# ") for line in _risk_lines(inspection))]
+
+
+def _shown(name: str) -> str:
+    """A column's name on one line, a long one cut."""
+    plain = name if name.isprintable() else repr(name)[1:-1]
+    return plain if len(plain) <= NAME_WIDTH else plain[: NAME_WIDTH - 3] + "..."
+
+
+# --- files
+
+
+def write(inspection: Inspection, job: Path | None, folder: Path | None, *, force: bool) -> None:
+    """The trees into their folder, then the job that names them; nothing is replaced unless forced."""
+    grown = _tree_files(inspection, folder) if folder is not None else {}
+    if job is not None:
+        require_job_file(job, force)
+    for file, _tree in grown.values():
+        if file.exists() and not force:
+            raise RequestError(f"{file} exists. Choose another folder for the trees, or replace it with force (--force).")
+    if folder is not None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise MachineError(f"The folder {folder} could not be made: {error.strerror}.") from None
+    for file, tree in grown.values():
+        with staged(file, force) as staging:
+            hierarchies.save(tree, staging)
+    if job is not None:
+        used = {name: os.path.relpath(file, job.parent) for name, (file, _tree) in grown.items()}
+        require_free(job, force)
+        with staged(job, force) as staging:
+            staging.write_text(job_text(inspection, used), encoding="utf-8")
+
+
+def _tree_files(inspection: Inspection, folder: Path) -> dict[str, tuple[Path, hierarchies.Tree]]:
+    """For each quasi-identifier with a rule, or that could have one: its file and its tree."""
+    files: dict[str, tuple[Path, hierarchies.Tree]] = {}
+    taken: set[str] = set()
+    for profile, suggestion in zip(inspection.profiles, inspection.suggestions, strict=True):
+        rule: Rule | None = suggestion.rule or suggestion.choice
+        if rule is None or not profile.distinct:
+            continue
+        values = Values(profile.name, profile.texts.to_pylist(), profile.counts, profile.reading)
+        try:
+            tree = rule.tree(values)
+        except RequestError:  # too many values: the job goes on without
+            continue
+        stem = re.sub(r"[^\w .-]", "_", profile.name).strip(" .")[:80] or "column"
+        stem = stem if stem.casefold() not in taken else f"{stem}-{len(taken) + 1}"
+        taken.add(stem.casefold())
+        files[profile.name] = (folder / f"{stem}.csv", tree)
+    return files

@@ -1,0 +1,103 @@
+"""One column as it is: its type, how many values it has, how many rows stand alone with theirs, what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from kohort import kinds
+from kohort.encoding import distinct
+from kohort.errors import RequestError
+from kohort.inspecting.contents import NOTHING, Contents, contents_of
+from kohort.kinds import Reading
+from kohort.tables import as_text
+
+TOKENS = ("?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "#N/A", "<NA>", "(null)", "-", "--", ".")
+"""Texts that usually stand for a missing value."""
+AMBIGUOUS_TOKENS = {"NA", "-", "."}  # Namibia; a mark of its own: missing only beside numbers, dates or longer texts
+SAMPLE = 2_000  # distinct values whose form is looked at
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """What was found in one column."""
+
+    name: str
+    stored: str
+    """The type that the source gives it."""
+    rows: int
+    reading: Reading
+    texts: pa.Array = field(repr=False)
+    """The distinct present values as text, in order of appearance. Private."""
+    counts: NDArray[np.int64] = field(repr=False)
+    """Rows that hold each of them. Private."""
+    places: NDArray[np.int64] = field(repr=False)
+    """Per row: which of them, -1 for missing. Private."""
+    tokens: tuple[str, ...] = ()
+    """Usual marks of a missing value that occur in it."""
+    contents: Contents = NOTHING
+    unusable: str = ""
+    """Why nothing can be said of its values."""
+
+    @property
+    def kind(self) -> str:
+        return self.reading.kind if not self.unusable else self.stored
+
+    @property
+    def distinct(self) -> int:
+        return len(self.counts)
+
+    @property
+    def missing(self) -> int:
+        return int(np.count_nonzero(self.places < 0))
+
+    @property
+    def unique(self) -> int:
+        """Rows that are the only one with their value."""
+        return int(np.count_nonzero(self.counts == 1))
+
+    @property
+    def unique_share(self) -> float:
+        return self.unique / self.rows if self.rows else 0.0
+
+    def held_by_fewer(self, than: int) -> int:
+        """Values held by fewer rows than that."""
+        return int(np.count_nonzero(self.counts < than))
+
+
+def profile(column: pa.ChunkedArray, name: str, missing: Sequence[str], tokens: Sequence[str] = TOKENS) -> Profile:
+    """Look at every value of a column; `missing` are texts known to stand for nothing, `tokens` texts that may."""
+    stored = str(column.type)
+    try:
+        values, places = distinct(column, name, missing)
+        texts = as_text(values)
+    except (RequestError, pa.ArrowException):
+        return Profile(
+            name, stored, len(column), kinds.TEXT, pa.array([], pa.string()), np.empty(0, np.int64), np.full(len(column), -1),
+            unusable=f"values of type {stored} cannot be compared",
+        )  # fmt: skip
+    absent = _absent(texts, tokens)
+    if absent:
+        values, places = distinct(column, name, (*missing, *absent))
+        texts = as_text(values)
+    reading = kinds.read(values) or kinds.TEXT
+    counts = np.bincount(places[places >= 0], minlength=len(values))
+    step = max(1, len(texts) // SAMPLE)
+    looked_at = texts.take(pa.array(np.arange(0, len(texts), step))) if step > 1 else texts
+    found = contents_of([str(text) for text in looked_at.to_pylist()], reading.kind)
+    return Profile(name, stored, len(column), reading, texts, counts, places, absent, found)
+
+
+def _absent(texts: pa.Array, tokens: Sequence[str]) -> tuple[str, ...]:
+    """The usual marks of a missing value among the distinct texts; the ambiguous ones only where they stand out."""
+    found = [str(text) for text in texts.filter(pc.is_in(texts, pa.array(tokens))).to_pylist()]
+    if not set(found) & AMBIGUOUS_TOKENS:
+        return tuple(found)
+    others = [text for text in texts.slice(0, SAMPLE).to_pylist() if text not in TOKENS]
+    stands_out = bool(others) and all(len(text) > 2 or text.isdigit() for text in others)
+    return tuple(token for token in found if stands_out or token not in AMBIGUOUS_TOKENS)

@@ -1,0 +1,195 @@
+"""Which role a column should have, and why. Guesses for a person to review; in doubt a column is withheld, never passed on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kohort.inspecting.profile import Profile
+from kohort.inspecting.words import Hint, hint, says_code, says_id
+from kohort.schema import NEAR_UNIQUE, Role
+from kohort.tree_builders import Date, Interval, Order, Prefix, Rare, Rule
+
+SHARED_BY = 5  # rows that must hold each value of a column that is passed on without being understood
+MANY_UNIQUE = 0.2  # share of rows with a value of their own from which a number singles people out
+NAMED_ID = 0.1  # distinct values per row from which a column that calls itself a number of something is one
+FEW_VALUES = 20  # numbers of so few values are codes if their name says so
+MOST_BANDS = 30  # ranges in words that are put in order in the job
+SMALL = 20  # rows below which shares say little
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """What inspect would do with a column."""
+
+    role: Role
+    reason: str
+    type: str | None = None
+    format: str | None = None
+    rule: Rule | None = None
+    """The tree that goes into the job."""
+    choice: Rule | None = None
+    """A tree that could: numbers and dates publish tighter ranges without one."""
+
+
+def suggest(profiles: Sequence[Profile]) -> list[Suggestion]:
+    """One suggestion per column."""
+    made = [_suggest(profile) for profile in profiles]
+    for later, other in _twins(profiles):
+        if made[later].role in ("quasi", "sensitive", "other") and made[other].role != "drop":
+            made[later] = Suggestion("drop", f"it says the same as {profiles[other].name!r}, value for value")
+    if not any(suggestion.role == "quasi" for suggestion in made):
+        made = [_if_nothing_else(profile, suggestion) for profile, suggestion in zip(profiles, made, strict=True)]
+    return [_with_tree(profile, suggestion) for profile, suggestion in zip(profiles, made, strict=True)]
+
+
+def _suggest(profile: Profile) -> Suggestion:
+    """The first rule that applies decides: what cells show before what the name says before what the numbers say."""
+    meant = hint(profile.name)
+    if profile.unusable:
+        return Suggestion("drop", profile.unusable)
+    if not profile.distinct:
+        return Suggestion("drop", "it holds nothing")
+    if profile.contents.direct:
+        return Suggestion("identifier", f"it holds {profile.contents.direct}")
+    if profile.contents.free_text:
+        return Suggestion("drop", "it holds free text, which can name anyone")
+    if profile.distinct == 1:
+        return Suggestion("other", "it is the same for everyone")
+    if meant and meant.role == "identifier" and (profile.distinct > FEW_VALUES or profile.unique_share >= MANY_UNIQUE):
+        return Suggestion("identifier", f"its name speaks of {meant.meaning}")
+    if says_id(profile.name) and _numbers_persons(profile):
+        return Suggestion("identifier", f"it numbers persons or rows: {profile.distinct:,} values in {profile.rows:,} rows")
+    if meant and meant.role in ("quasi", "sensitive"):
+        return _by_name(profile, meant)
+    if profile.contents.names and profile.unique_share >= MANY_UNIQUE:
+        return Suggestion("identifier", "it seems to hold names of persons")
+    if profile.kind in ("date", "timestamp"):
+        return Suggestion("quasi", "dates of events are often known to others")
+    if profile.contents.icd:
+        return Suggestion("sensitive", "it holds ICD codes, that is diagnoses")
+    if profile.contents.post_code_levels and profile.contents.zero_led:
+        return Suggestion("quasi", "it seems to hold post codes")
+    return _by_numbers(profile)
+
+
+def _numbers_persons(profile: Profile) -> bool:
+    if profile.kind not in ("integer", "text") or profile.distinct <= FEW_VALUES:
+        return profile.rows < SMALL and profile.unique == profile.rows
+    return profile.unique_share >= NEAR_UNIQUE or profile.distinct >= NAMED_ID * profile.rows
+
+
+def _by_name(profile: Profile, meant: Hint) -> Suggestion:
+    if meant.role == "quasi":
+        return Suggestion("quasi", f"its name speaks of {meant.meaning}, which others may know")
+    reason = f"its name speaks of {meant.meaning}, which nobody should learn"
+    if profile.unique_share >= MANY_UNIQUE:
+        alone = f"{profile.unique_share:.0%} of the rows have a value of their own"
+        reason += f"; {alone}: round it, or make it quasi if others can know it"
+    return Suggestion("sensitive", reason)
+
+
+def _by_numbers(profile: Profile) -> Suggestion:
+    """A column whose name and form say nothing: passed on only if nobody stands out by it."""
+    alone = f"{profile.unique:,} of {profile.rows:,} rows have a value of their own"
+    if profile.unique_share >= NEAR_UNIQUE and profile.kind in ("integer", "text"):
+        return Suggestion("identifier", f"it is as good as a key: {alone}")
+    if profile.unique_share >= MANY_UNIQUE:
+        return Suggestion("drop", f"it can point to persons: {alone}")
+    rare = profile.held_by_fewer(SHARED_BY)
+    if rare:
+        return Suggestion(
+            "drop",
+            f"its name says nothing, and {rare:,} of its {profile.distinct:,} values are held by fewer than {SHARED_BY} rows; "
+            "if others may know it make it quasi, if not sensitive or other",
+        )
+    return Suggestion("other", f"nobody stands out by it: each value is shared by at least {int(profile.counts.min()):,} rows")
+
+
+def _if_nothing_else(profile: Profile, suggestion: Suggestion) -> Suggestion:
+    """Where no column is recognised, everything that others might know counts as known."""
+    unknown = hint(profile.name) is None and not profile.contents.free_text and profile.distinct > 1
+    if suggestion.role in ("other", "drop") and unknown and profile.unique_share < NEAR_UNIQUE:
+        return Suggestion("quasi", "no column is recognised as one that others may know, so each that could be counts")
+    return suggestion
+
+
+# --- columns that say the same
+
+
+def _twins(profiles: Sequence[Profile]) -> list[tuple[int, int]]:
+    """(one, other): columns of three and more values where each value of one stands for one of the other; text is kept."""
+    pairs = []
+    for second in range(len(profiles)):
+        for first in range(second):
+            one, other = profiles[first], profiles[second]
+            if 2 < one.distinct == other.distinct < one.rows / 2 and _same(one, other):
+                numeric_first = one.kind in ("integer", "decimal") and other.kind == "text"
+                pairs.append((first, second) if numeric_first else (second, first))
+                break
+    return pairs
+
+
+def _same(one: Profile, other: Profile) -> bool:
+    if not np.array_equal(np.sort(one.counts), np.sort(other.counts)) or one.missing != other.missing:
+        return False
+    partner = np.full(one.distinct + 1, -1, np.int64)
+    partner[one.places] = other.places
+    return bool(np.array_equal(partner[one.places], other.places)) and len(np.unique(partner[:-1])) == one.distinct
+
+
+# --- trees
+
+
+def _with_tree(profile: Profile, suggestion: Suggestion) -> Suggestion:
+    """The type, and the tree that fits, of a quasi-identifier."""
+    if suggestion.role != "quasi":
+        return suggestion
+    reading, meant = profile.reading, hint(profile.name)
+    kind: str | None = reading.kind
+    if kind in ("date", "timestamp"):
+        return replace(suggestion, type=kind, format=reading.format, choice=Date())
+    is_place = meant is not None and meant.meaning == "place"
+    levels = profile.contents.post_code_levels
+    if levels and (is_place or profile.contents.zero_led):
+        return replace(suggestion, type="text", rule=Prefix(lengths=levels))
+    if kind == "integer" and profile.distinct <= 3 * FEW_VALUES and says_code(profile.name):
+        suggestion = replace(suggestion, reason=f"{suggestion.reason}; its numbers are taken for codes")
+        kind = "text"
+    if kind in ("integer", "decimal"):
+        return replace(
+            suggestion, type=kind, choice=Interval(steps=_steps(profile, age=meant is not None and meant.meaning == "age"))
+        )
+    return replace(suggestion, type=kind, rule=_text_rule(profile))
+
+
+def _text_rule(profile: Profile) -> Rule | None:
+    if profile.contents.bands and 3 <= profile.distinct <= MOST_BANDS and not profile.held_by_fewer(SHARED_BY):
+        texts = [str(text) for text in profile.texts.to_pylist()]
+        return Order(values=tuple(sorted(texts, key=lambda text: (_first_number(text), text))))
+    if profile.contents.icd:
+        return Prefix(lengths=(3, 1))
+    if profile.contents.code_length > 2 and profile.distinct > FEW_VALUES:
+        return Prefix()
+    least = max(SMALL, profile.rows // 100)
+    rare = profile.held_by_fewer(least)
+    return Rare(least=least) if rare >= 3 and profile.distinct - rare >= 2 else None
+
+
+def _first_number(text: str) -> int:
+    return int(re.findall(r"\d+", text)[0])
+
+
+def _steps(profile: Profile, *, age: bool) -> tuple[float, ...]:
+    """Bands of 1, 2 or 5 times a power of ten, about twenty of the narrowest over the range."""
+    numbers = profile.reading.numbers
+    spread = float(numbers.max() - numbers.min()) if numbers is not None and len(numbers) else 0.0
+    if age or not spread or not np.isfinite(spread):
+        return (5.0, 10.0, 20.0)
+    power = 10.0 ** np.floor(np.log10(spread / 20))
+    first = min((step for step in (1.0, 2.0, 5.0, 10.0) if step * power * 20 >= spread), default=10.0) * float(power)
+    first = max(first, 2.0) if profile.kind == "integer" else first
+    return tuple(float(f"{first * factor:.12g}") for factor in (1, 2, 4))

@@ -1,0 +1,125 @@
+"""What the name of a column says about it, in the languages that such tables come in. Only hints: inspect says why it guessed."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import NamedTuple
+
+Meaning = str
+
+
+class Hint(NamedTuple):
+    """What a name seems to mean."""
+
+    role: str
+    meaning: Meaning
+
+
+_IDENTIFIERS: dict[Meaning, str] = {
+    "a person's name": (
+        "name firstname lastname surname forename givenname familyname fullname middlename maiden nachname vorname nom "
+        "prenom nombre apellido cognome naam username nickname"
+    ),
+    "an address": (
+        "email mail phone telephone telefon mobile handy cellphone fax address adresse street strasse rue calle indirizzo"
+    ),
+    "an official number": (
+        "ssn passport iban socialsecurity nationalid taxid steuernummer versichertennummer versicherungsnummer "
+        "insurancenumber licenseplate license licence accountnumber cardnumber mrn medicalrecord nhs ipaddress deviceid "
+        "imei fingerprint"
+    ),
+}
+_IDS = "id ids key uuid guid nbr number nummer nr identifier pseudonym"
+_QUASI: dict[Meaning, str] = {
+    "age": "age alter edad eta leeftijd ageyears",
+    "sex": "sex gender geschlecht sexe sexo sesso geslacht",
+    "birth": "birth birthdate birthday dob born geburt geburtsdatum geburtsjahr naissance nacimiento nascita",
+    "origin": (
+        "race ethnic ethnicity origin nationalit citizen citizenship staatsangehorigkeit country native "
+        "foreign foreigner migrant migration language sprache tribe caste"
+    ),
+    "place": (
+        "zip zipcode postal postcode postcodes plz postleitzahl cap cp city town village municipality gemeinde county "
+        "region province district state place ort stadt stadtteil bundesland kanton canton location residence resident "
+        "wohnort neighborhood neighbourhood area lat lon latitude longitude geo"
+    ),
+    "family": (
+        "marital maritalstatus civilstatus familienstand relationship relation spouse married partner children "
+        "kids child kinder household householdsize siblings family parents"
+    ),
+    "education": "education educational school schooling degree university diploma bildung abschluss literacy",
+    "work": (
+        "occupation job profession beruf employment employed employer workclass work worker working industry sector "
+        "branche position title company military"
+    ),
+    "housing": "housing house home wohnung dwelling tenure car vehicle",
+    "care": (
+        "admission admitted discharge disposition hospital hospitaltime stay lengthofstay los ward station department "
+        "clinic specialty speciality provider payer insurance insurer visit encounter arrival referral"
+    ),
+    "time": "date datum day month year jahr time timestamp when",
+    "looks": "height bodyheight eyecolor haircolor size groesse",
+}
+_SENSITIVE: dict[Meaning, str] = {
+    "health": (
+        "disease illness diagnosis diagnoses diagnose diag icd condition symptom comorbidity treatment therapy therapie "
+        "medication medications medicine drug drugs prescription procedure procedures surgery operation hiv aids cancer "
+        "test result results lab labs blood glucose cholesterol pressure bmi weight readmitted readmission mortality "
+        "death died survival disability pregnancy pregnant contraception contraceptive method smoker smoking alcohol "
+        "mental vaccine vaccination allergy krankheit befund maladie enfermedad malattia"
+    ),
+    "money": (
+        "income salary wage wages earnings earning pay amount balance credit credits debt debtor debtors loan savings "
+        "checking account deposit property wealth asset assets tax cost costs charge charges expense expenses price "
+        "capital gain loss revenue rent installment gehalt lohn einkommen betrag kosten salaire revenu ingreso stipendio "
+        "reddito"
+    ),
+    "belief": "religion religious belief faith confession konfession politics political party vote union orientation sexuality",
+    "law": "crime offence offense conviction arrest sentence verdict",
+    "outcome": "class target label outcome risk score rating grade grades marks performance churn default",
+}
+_HINTS: list[tuple[str, Hint]] = [
+    (word, Hint(role, meaning))
+    for role, groups in (("identifier", _IDENTIFIERS), ("quasi", _QUASI), ("sensitive", _SENSITIVE))
+    for meaning, words in groups.items()
+    for word in words.split()
+]
+LONG = 5  # words of this many letters are looked for inside longer ones, shorter ones must stand alone
+
+
+def hint(name: str) -> Hint | None:
+    """What the last telling word of a name says: in `family_income` it is income that counts.
+
+    >>> hint("native-country").meaning, hint("Weducation").meaning, hint("time_in_hospital").meaning, hint("fnlwgt")
+    ('origin', 'education', 'care', None)
+    """
+    words = words_of(name)
+    joined = "".join(words)
+    found: list[tuple[int, int, bool, Hint]] = []
+    for word, meant in _HINTS:
+        if len(word) >= LONG and word in joined:
+            end = joined.rindex(word) + len(word)
+        elif word in words:
+            end = sum(map(len, words[: len(words) - words[::-1].index(word)]))
+        else:
+            continue
+        found.append((end, len(word), meant.role == "sensitive", meant))
+    return max(found, key=lambda match: match[:3])[3] if found else None
+
+
+def says_id(name: str) -> bool:
+    """Whether a name says that its values number the rows or persons."""
+    return bool(set(words_of(name)) & set(_IDS.split()))
+
+
+def says_code(name: str) -> bool:
+    """Whether a name says that its numbers are codes, not amounts."""
+    return bool(set(words_of(name)) & {*_IDS.split(), "code", "type", "category", "class", "kind", "group", "status"})
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name in small letters without accents: `birthDate_1` is birth, date, 1."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])", " ", plain)
+    return re.findall(r"[a-z]+|\d+", parted.lower())

@@ -1,0 +1,349 @@
+"""Inspect: what it finds is right, what it suggests is safe and runs unchanged, and no cell is in anything it shows."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import subprocess
+import sys
+from collections import Counter
+from itertools import combinations
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import kohort as kh
+from kohort.errors import KohortError, RequestError
+from kohort.inspecting.words import hint, words_of
+from kohort.tree_builders import Prefix
+
+RARE = "Xanthippe-4711"
+
+
+def kohort(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "kohort", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+def roles(inspection: kh.Inspection) -> dict[str, str]:
+    return {one.name: said.role for one, said in zip(inspection.profiles, inspection.suggestions, strict=True)}
+
+
+def all_shown(inspection: kh.Inspection) -> str:
+    """Everything that a user may see of an inspection on a screen or in a log."""
+    return "\n".join([repr(inspection), *inspection.lines(), json.dumps(inspection.to_dict(), ensure_ascii=False)])
+
+
+# --- the public tables: inspect, anonymize with the job unchanged, audit
+
+PUBLIC = {  # roles that the README of each table gives; what it leaves open is left open here
+    "adult/adult_with_missing.csv.gz": {
+        "quasi": "age workclass education marital-status race sex native-country occupation",
+        "sensitive": "class",
+        "drop": "fnlwgt education-num",
+    },
+    "german_credit/german_credit.csv": {
+        "quasi": "age personal_status_sex employment housing job foreign_worker residence_since",
+        "sensitive": "risk amount",
+    },
+    "cmc/cmc.csv": {"quasi": "age Weducation children", "sensitive": "method", "identifier": "ID"},
+    "italia/italia.csv": {"quasi": "age city_birth zip_code", "sensitive": "disease", "identifier": "ID"},
+    "diabetes130/diabetes130_first_visit.csv": {
+        "quasi": "race gender age admission_type_id discharge_disposition_id time_in_hospital payer_code medical_specialty",
+        "sensitive": "diag_1 readmitted",
+    },
+}
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_tables_run_with_the_written_job(public_data, tmp_path, name):
+    source, job, release = public_data / name, tmp_path / "job.toml", tmp_path / "release.csv"
+    found = kohort("inspect", source, "-o", job, "--trees", tmp_path / "trees", "--json")
+    assert found.returncode == 0, found.stderr
+    told = json.loads(found.stdout)
+    suggested = {column["name"]: column["role"] for column in told["columns"]}
+    expected = {column: role for role, columns in PUBLIC[name].items() for column in columns.split()}
+    assert {column: suggested[column] for column in expected} == expected
+    assert all(column["reason"] for column in told["columns"])
+    assert kohort("anonymize", source, "-o", release, "--job", job).returncode == 0
+    assert kohort("audit", release, "--job", job).returncode == 0
+
+
+def test_missing_tokens_of_the_public_tables(public_data):
+    assert kh.inspect(public_data / "adult/adult_with_missing.csv.gz").missing == ("?",)
+    assert kh.inspect(public_data / "cmc/cmc.csv").missing == ()
+
+
+# --- what is found
+
+
+def test_risk_is_that_of_pandas():
+    table = kh.datasets.hospital(3000).table
+    inspection = kh.inspect(table)
+    frame, risk = table.to_pandas(), inspection.risk
+    sizes = frame.groupby(list(risk.quasi), dropna=False).size()
+    assert (risk.k, risk.classes, risk.unique) == (sizes.min(), len(sizes), (sizes == 1).sum())
+    for size, worst in zip((2, 3), risk.singling_out, strict=True):
+        alone = {
+            columns: int((frame.groupby(list(columns), dropna=False).size() == 1).sum())
+            for columns in combinations(risk.quasi, size)
+        }
+        assert worst.unique == max(alone.values())
+        assert alone[tuple(name for name in risk.quasi if name in worst.columns)] == worst.unique
+
+
+def test_a_hospital_is_understood():
+    inspection = kh.inspect(kh.datasets.hospital(2000).table)
+    assert roles(inspection) == {
+        "name": "identifier",
+        "birth_date": "quasi",
+        "age": "quasi",
+        "sex": "quasi",
+        "zip": "quasi",
+        "occupation": "quasi",
+        "diagnosis": "sensitive",
+        "cost": "sensitive",
+    }
+    kinds = {one.name: one.kind for one in inspection.profiles}
+    assert (kinds["birth_date"], kinds["age"], kinds["zip"], kinds["cost"]) == ("date", "integer", "text", "decimal")
+    assert inspection.suggestions[4].rule == Prefix(lengths=(4, 3, 2, 1))
+
+
+CONTENTS = {
+    "e-mail addresses": [f"user{n}@mail.example" for n in range(40)],
+    "phone numbers": [f"+49 30 12{n:04d}" for n in range(40)],
+    "social security numbers": [f"123-45-{n:04d}" for n in range(40)],
+    "random keys": [f"{n:08x}-0000-4000-8000-0123456789ab" for n in range(40)],
+    "network addresses": [f"10.0.{n}.1" for n in range(40)],
+    "bank account numbers": [f"DE89 3704 0044 0532 01{n:02d} 00" for n in range(40)],
+}
+
+
+@pytest.mark.parametrize("what", CONTENTS)
+def test_what_reaches_a_person_is_an_identifier_whatever_its_name(what):
+    table = pa.table({"x": CONTENTS[what], "age": [str(20 + n % 7) for n in range(40)]})
+    inspection = kh.inspect(table)
+    assert roles(inspection)["x"] == "identifier"
+    assert inspection.profiles[0].contents.described() == what
+
+
+def test_free_text_names_codes_and_dates():
+    rows = 60
+    table = pa.table(
+        {
+            "remarks": [f"the patient came back on day {n % 9} with a cough" for n in range(rows)],
+            "who": [
+                f"{first} {last}" for first in ("Ada", "Bela", "Cato") for last in (f"{c}ohn" for c in "ABCDEFGHIJKLMNOPQRST")
+            ],
+            "finding": [f"{'EFGJ'[n % 4]}{10 + n % 7}.{n % 10}" for n in range(rows)],
+            "seen": [f"2019-0{1 + n % 9}-1{n % 10}" for n in range(rows)],
+            "where": [f"0{1000 + n % 8}" for n in range(rows)],
+            "same": ["x"] * rows,
+            "empty": pa.nulls(rows, pa.string()),
+            "age": [str(n % 6) for n in range(rows)],
+        }
+    )
+    assert roles(kh.inspect(table)) == {
+        "remarks": "drop", "who": "identifier", "finding": "sensitive", "seen": "quasi", "where": "quasi", "same": "other",
+        "empty": "drop", "age": "quasi",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "role", "meaning"),
+    [
+        ("family_income", "sensitive", "money"),
+        ("dateOfBirth", "quasi", "birth"),
+        ("Geburtsdatum", "quasi", "birth"),
+        ("PLZ", "quasi", "place"),
+        ("payer_code", "quasi", "care"),
+        ("diagnosis_date", "quasi", "time"),
+        ("HIV status", "sensitive", "health"),
+        ("nationalité", "quasi", "origin"),
+        ("Last Name", "identifier", "a person's name"),
+    ],
+)
+def test_what_names_say(name, role, meaning):
+    assert hint(name) == (role, meaning)
+
+
+def test_words_of_a_name():
+    assert words_of("birthDate_1") == ["birth", "date", "1"]
+    assert words_of("ÄlterEé💉") == ["alter", "ee"]
+
+
+def test_missing_tokens_are_suggested_unless_they_are_values():
+    table = pa.table(
+        {
+            "age": ["31", "NA", "35", "31"] * 6,
+            "country": ["NA", "DE", "FR", "US"] * 6,  # Namibia
+            "job": ["nurse", "?", "NULL", "clerk"] * 6,
+        }
+    )
+    inspection = kh.inspect(table)
+    assert set(inspection.missing) == {"?", "NULL"}
+    assert inspection.profiles[0].kind == "text"  # NA is a country, so age is not a number
+    assert set(kh.inspect(table.drop_columns("country")).missing) == {"?", "NULL", "NA"}
+    assert kh.inspect(table.drop_columns("country")).profiles[0].kind == "integer"
+
+
+def test_a_column_that_says_the_same_is_dropped_and_the_text_kept():
+    level = [n % 4 for n in range(40)]
+    table = pa.table({"education_no": level, "education": [f"level {'abcd'[n]}" for n in level], "age": list(range(40))})
+    said = {one.name: suggestion for one, suggestion in zip(*_pairs(kh.inspect(table)), strict=True)}
+    assert (said["education_no"].role, said["education"].role) == ("drop", "quasi")
+    assert "'education'" in said["education_no"].reason
+
+
+def _pairs(inspection):
+    return inspection.profiles, inspection.suggestions
+
+
+# --- what is suggested is safe
+
+ANY_COLUMN = st.sampled_from(["x", "age", "code", "note", "income", "city", "q7", "name", "flag"])
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_near_unique_and_free_text_are_never_passed_on(data):
+    rows = data.draw(st.integers(20, 60))
+    key = data.draw(st.sampled_from(["{}", "k{}", "{}.5", "A-{:03d}", "word {}", "2019-01-01 00:{:02d}"]))
+    columns = {
+        data.draw(ANY_COLUMN) + "_key": [key.format(n) for n in range(rows)],
+        data.draw(ANY_COLUMN) + "_text": [f"he said that {n % 5} and then went home" for n in range(rows)],
+        data.draw(ANY_COLUMN) + "_few": [str(n % 3) for n in range(rows)],
+    }
+    inspection = kh.inspect(pa.table(columns))
+    for one, said in zip(inspection.profiles, inspection.suggestions, strict=True):
+        if one.name.endswith(("_key", "_text")):
+            assert said.role != "other"
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**9))
+def test_every_suggested_job_runs_and_shows_no_cell(seed):
+    chance = random.Random(seed)
+    rows = chance.randrange(5, 80)
+    makers = {
+        "ages": lambda: str(chance.randrange(90)),
+        "when": lambda: f"{chance.randrange(1, 29):02d}/{chance.randrange(1, 13):02d}/{chance.randrange(1950, 2020)}",
+        "pay": lambda: f"{chance.randrange(1, 9)},{chance.randrange(100, 999)}",
+        "band": lambda: chance.choice(["0-9", "10-19", "20-29", "30+"]),
+        "zip": lambda: f"{chance.randrange(99999):05d}",
+        "icd code": lambda: f"{chance.choice('ABCDE')}{chance.randrange(10, 99)}.{chance.randrange(9)}",
+        'odd, "name"\n💉': lambda: chance.choice(["a", "b", "?", None]),
+        "select": lambda: chance.choice([True, False]),
+        "income": lambda: chance.random() * 1e5,
+    }
+    chosen = chance.sample(sorted(makers), chance.randrange(1, len(makers)))
+    columns = {name: [makers[name]() for _ in range(rows)] for name in chosen}
+    columns["remark"] = [f"{RARE} {n}" if n == 3 else "all is well" for n in range(rows)]
+    table = pa.table(columns)
+    inspection = kh.inspect(table)
+    assert RARE not in all_shown(inspection)
+    assert RARE not in inspection.to_toml()
+    try:
+        job = inspection.job
+    except RequestError as error:
+        assert "No quasi-identifier" in str(error)  # noqa: PT017
+        return
+    assert kh.anonymize(table, job).evidence.passed
+
+
+def test_ambiguous_dates_and_commas_are_guessed_and_marked():
+    table = pa.table({"born": ["01/02/1960", "03/04/1970"] * 10, "age": ["1,234", "2,345"] * 10})
+    text = kh.inspect(table).to_toml()
+    assert re.search(r'format = "DD/MM/YYYY"  # guess', text)
+    assert re.search(r'type = "decimal"  # guess: the comma', text)
+    assert kh.anonymize(table, kh.Job.from_toml(text)).evidence.passed
+
+
+def test_without_a_recognised_column_everything_counts():
+    table = pa.table({"a": [str(n % 3) for n in range(30)], "b": [str(n % 7) for n in range(30)]})
+    assert set(roles(kh.inspect(table)).values()) == {"quasi"}
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2])
+def test_tiny_tables(rows):
+    table = pa.table(
+        {"age": ["31", "32"][:rows], "zip": ["01234", "01235"][:rows]},
+        schema=pa.schema([("age", pa.string()), ("zip", pa.string())]),
+    )
+    inspection = kh.inspect(table)
+    assert inspection.rows == rows
+    assert inspection.lines()
+
+
+def test_types_that_cannot_be_compared_are_withheld():
+    table = pa.table({"age": [1, 2, 3], "visits": [[1], [2], [3]], "scan": [b"1", b"2", b"3"]})
+    assert roles(kh.inspect(table)) == {"age": "quasi", "visits": "drop", "scan": "drop"}
+
+
+# --- files
+
+
+def test_the_written_job_names_its_trees_and_replaces_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sample = kh.datasets.hospital(400).table
+    Path("sub").mkdir()
+    pd.DataFrame(sample.to_pydict()).to_csv("patients.csv", index=False)
+    inspection = kh.inspect("patients.csv")
+    inspection.write("sub/job.toml", trees="sub/trees")
+    assert {file.name for file in Path("sub/trees").iterdir()} == {"age.csv", "zip.csv", "birth_date.csv", "occupation.csv"}
+    job = kh.Job.build("sub/job.toml")
+    assert Path(str(job.columns["zip"].hierarchy)) == Path("sub/trees/zip.csv")
+    assert kh.anonymize("patients.csv", job).evidence.passed
+    before = Path("sub/job.toml").read_text(encoding="utf-8")
+    for again in (lambda: inspection.write("sub/job.toml"), lambda: inspection.write("new.toml", trees="sub/trees")):
+        with pytest.raises(RequestError, match="exists"):
+            again()
+    assert not Path("new.toml").exists()
+    assert Path("sub/job.toml").read_text(encoding="utf-8") == before
+    inspection.write("sub/job.toml", trees="sub/trees", force=True)
+
+
+def test_column_names_that_are_no_file_names(tmp_path):
+    names = ["zip/code", "zip:code", "../zip", "zip\ncode", "ZIP/CODE"]
+    table = pa.table({name: [f"{n * 37 % 90000:05d}" for n in range(60)] for name in names})
+    inspection = kh.inspect(table)
+    inspection.write(tmp_path / "job.toml", trees=tmp_path / "trees")
+    job = kh.Job.build(tmp_path / "job.toml")
+    kept = [name for name, column in job.columns.items() if column.role == "quasi"]
+    files = Counter(Path(str(job.columns[name].hierarchy)).resolve() for name in kept)
+    assert set(files.values()) == {1}
+    assert {file.parent for file in files} == {(tmp_path / "trees").resolve()}
+    assert kh.anonymize(table, job).evidence.passed
+
+
+def test_two_thousand_columns():
+    table = pa.table({f"c{n}": [str((m * n) % 5) for m in range(30)] for n in range(2000)})
+    assert len(kh.inspect(table).lines()) > 2000
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["absent.csv"],
+        ["table.csv", "-o", "job.json"],
+        ["table.csv", "-o", "no/job.toml"],
+        ["table.csv", "--encoding", "latin1000"],
+    ],
+)
+def test_wrong_requests(tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    Path("table.csv").write_text("age,zip\n31,01234\n", encoding="utf-8")
+    found = kohort("inspect", *arguments)
+    assert found.returncode == 2
+    assert found.stderr.startswith("Error: ")
+    assert [file.name for file in tmp_path.iterdir()] == ["table.csv"]
+
+
+def test_a_table_without_columns():
+    with pytest.raises(KohortError):
+        kh.inspect(pa.table({}))
