@@ -20,8 +20,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import kohort as kh
-from kohort import csv_text, tables
+from kohort import tables
 from kohort.errors import RequestError
+from kohort.files import csv_text
 
 RARE = "Xanthippe-4711"  # planted; must not turn up where it does not belong
 ODD = [

@@ -13,11 +13,12 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kohort import arrow_files, csv_text, frames, parquet_folders, text_files
+from kohort import frames
 from kohort.errors import RequestError
+from kohort.files import arrow_ipc, csv_text, parquet_folders, text_files
+from kohort.files.refusals import NO_ARROW, NO_PARQUET, reading
+from kohort.files.text_files import Compression, TextFile
 from kohort.frames import FrameKind
-from kohort.reading import NO_ARROW, NO_PARQUET, reading
-from kohort.text_files import Compression, TextFile
 
 Kind = Literal["csv", "parquet", "arrow"]
 
@@ -115,7 +116,7 @@ def _read_path(path: Path, encoding: str | None) -> tuple[pa.Table, Origin]:
         if form.kind == "parquet":
             return pq.ParquetFile(path).read(), form
         if form.kind == "arrow":
-            return arrow_files.read(path), form
+            return arrow_ipc.read(path), form
         return csv_text.read(form.text(path), form.delimiter), form
 
 
@@ -125,7 +126,7 @@ def column_names(path: Path, form: Format) -> list[str]:
         if form.kind == "parquet":
             return list(pq.read_schema(path).names)
         if form.kind == "arrow":
-            return arrow_files.column_names(path)
+            return arrow_ipc.column_names(path)
         return csv_text.column_names(form.text(path), form.delimiter)
 
 
@@ -179,7 +180,7 @@ def batches_to_file(batches: Iterable[pa.RecordBatch], schema: pa.Schema, path: 
                 writer.write_batch(batch)
         return
     if form.kind == "arrow":
-        arrow_files.write(batches, schema, path)
+        arrow_ipc.write(batches, schema, path)
         return
     with pa.OSFile(str(path), "wb") as raw:
         sink = pa.CompressedOutputStream(raw, form.compression) if form.compression else raw

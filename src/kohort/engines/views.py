@@ -10,9 +10,10 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from kohort import arrow_files, csv_text, staging, tables
+from kohort import staging, tables
 from kohort.auditor import Layout, Run
 from kohort.errors import MachineError, RequestError
+from kohort.files import arrow_ipc, csv_text
 from kohort.tables import Format
 
 
@@ -91,7 +92,7 @@ def _register_table(connection: Any, table: pa.Table, places: Sequence[str]) -> 
 
 def _register_file(connection: Any, path: str, form: Format, places: Sequence[str]) -> None:
     if form.kind == "arrow":
-        _register_table(connection, arrow_files.read_mapped(Path(path)), places)
+        _register_table(connection, arrow_ipc.read_mapped(Path(path)), places)
         return
     if form.kind == "parquet":
         rows = f"read_parquet({_text(path)}, hive_partitioning=false)"

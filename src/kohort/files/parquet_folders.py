@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kohort.errors import RequestError, listed
-from kohort.reading import NO_PARQUET, reading
+from kohort.files.refusals import NO_PARQUET, reading
 
 SUFFIXES = (".parquet", ".pq")
 WILDCARDS = "*?["

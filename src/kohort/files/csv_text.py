@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
-from kohort import text_files
 from kohort.errors import RequestError
-from kohort.text_files import TextFile
+from kohort.files import text_files
+from kohort.files.text_files import TextFile
 
 DELIMITERS = ",;\t|"
 SAMPLE = 20  # lines by which a file shows its delimiter
