@@ -230,7 +230,7 @@ def _fold_columns(columns: dict[str, Any], given: Mapping[str, Any]) -> list[str
         twice = [name for name in named if role_of.setdefault(name, role) != role]
         problems += [f"Column {name!r} has two roles, {role_of[name]} and {role}. Give it one." for name in twice]
     for name, role in role_of.items():
-        _merge(columns, name, {"role": role})
+        _take_role(columns, name, role)
     for setting in PER_COLUMN:
         values = given.get(setting, {})
         if setting == "allow" and not isinstance(values, Mapping):
@@ -244,6 +244,15 @@ def _fold_columns(columns: dict[str, Any], given: Mapping[str, Any]) -> list[str
             else:
                 problems.append(f"{setting} names column {name!r}, which has no role.{nearest(name, columns)}")
     return problems
+
+
+def _take_role(columns: dict[str, Any], name: str, role: str) -> None:
+    """Give a column a role. What it was told as something else goes with it: `--drop born` needs no word on its type."""
+    before = columns.get(name)
+    if isinstance(before, Mapping) and before.get("role") not in (None, role):
+        left = {*(QUASI_ONLY if role != "quasi" else ()), *(("allow",) if role != "other" else ())}
+        columns[name] = {setting: value for setting, value in before.items() if setting not in left}
+    _merge(columns, name, {"role": role})
 
 
 def _method_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:

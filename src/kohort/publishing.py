@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from kohort.algorithms import Partition
@@ -158,11 +159,17 @@ def _held_only(column: pa.ChunkedArray, rows: NDArray[np.int64]) -> pa.Dictionar
 def _carry(column: pa.Array | pa.ChunkedArray, rows: NDArray[np.int64]) -> pa.Array:
     taken = column.take(pa.array(rows))
     taken = taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
-    if not pa.types.is_nested(taken.type):
-        return taken
-    # A dictionary inside lists or structs is made anew: taking rows leaves it whole, with what other rows hold.
-    plain = without_dictionaries(taken.type)
-    return taken if plain.equals(taken.type) else taken.cast(plain).cast(taken.type)
+    return _nothing_hidden(taken) if pa.types.is_nested(taken.type) else taken
+
+
+def _nothing_hidden(cells: pa.Array) -> pa.Array:
+    """Nested cells without what nobody sees of them: taking rows leaves dictionaries whole, with values that only other rows
+    hold, and keeps what lies under a missing struct. Parquet has a place for neither.
+    """
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"cells": cells.cast(without_dictionaries(cells.type))}), sink, compression="none")
+    seen = pq.ParquetFile(pa.BufferReader(sink.getvalue())).read().column(0).combine_chunks()
+    return seen.cast(cells.type)
 
 
 def _means(points: Points, number: int, labels: NDArray[np.int64], ranges: pa.Array) -> pa.Array:

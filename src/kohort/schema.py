@@ -189,8 +189,17 @@ def _not_carried(schema: Schema, table: pa.Table) -> list[str]:
     return [
         f"Column {name!r} of type {kind} cannot be published as it is. Cast it to a plainer type, or drop it."
         for name, kind in kinds.items()
-        if any(test(kind) for test in _UNREADABLE) or isinstance(kind, pa.BaseExtensionType)
+        if not _can_be_proven(kind)
     ]
+
+
+def _can_be_proven(kind: pa.DataType, *, inside: bool = False) -> bool:
+    """Whether files and SQL give back every value of a type; durations only outside of lists and structs."""
+    if any(test(kind) for test in _UNREADABLE) or isinstance(kind, pa.BaseExtensionType):
+        return False
+    if not pa.types.is_nested(kind):
+        return not (inside and pa.types.is_duration(kind))
+    return kind.num_fields > 0 and all(_can_be_proven(kind.field(at).type, inside=True) for at in range(kind.num_fields))
 
 
 def _doubled(schema: Schema) -> list[str]:

@@ -155,15 +155,15 @@ def require_distinct(names: list[str]) -> None:
 
 
 def _plain(table: pa.Table) -> pa.Table:
-    """Without metadata; text views (polars has them) and half floats in types that every function and engine knows."""
+    """Without metadata, in nested types too; text views (polars has them) and half floats in types that everyone knows."""
 
     def plain(kind: pa.DataType) -> pa.DataType:
         return pa.string() if pa.types.is_string_view(kind) else pa.float32() if pa.types.is_float16(kind) else kind
 
-    schema = pa.schema([(field.name, plain(field.type)) for field in table.schema])
+    schema = pa.schema([(field.name, frames.rebuilt(field.type, plain)) for field in table.schema])
     try:
         table.validate(full=True)
-        return table.replace_schema_metadata(None) if schema.equals(table.schema) else table.cast(schema)
+        return table if schema.equals(table.schema, check_metadata=True) else table.cast(schema)
     except pa.ArrowException:
         raise RequestError("The table holds text that is not UTF-8, or is damaged. Mend it where it was made.") from None
 

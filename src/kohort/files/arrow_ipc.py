@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 FILE_BEGINS = b"ARROW1"
 STREAM_ENDS = b"\xff\xff\xff\xff\0\0\0\0"
@@ -42,20 +41,10 @@ def _open(file: Any) -> Any:
 
 
 def write(batches: Iterable[pa.RecordBatch], schema: pa.Schema, path: Path) -> None:
-    nested = [field.name for field in schema if pa.types.is_nested(field.type)]
     options = pa.ipc.IpcWriteOptions(unify_dictionaries=True)  # a file has one dictionary a column, inside lists too
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema, options=options) as writer:
-        if nested:
-            writer.write_table(_nothing_hidden(pa.Table.from_batches(batches, schema), nested))
+        if any(pa.types.is_nested(field.type) for field in schema):
+            writer.write_table(pa.Table.from_batches(batches, schema))
         else:
             for batch in batches:
                 writer.write_batch(batch)
-
-
-def _nothing_hidden(table: pa.Table, nested: list[str]) -> pa.Table:
-    """Without what lies under a missing struct. Arrow files are memory as it stands; Parquet has no place for such cells."""
-    sink = pa.BufferOutputStream()
-    pq.write_table(table.select(nested), sink, compression="none")
-    seen = pq.ParquetFile(pa.BufferReader(sink.getvalue())).read()
-    columns = [seen.column(name) if name in nested else table.column(name) for name in table.column_names]
-    return pa.table(columns, names=table.column_names).cast(table.schema)

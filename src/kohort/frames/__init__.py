@@ -13,9 +13,9 @@ from typing import Any
 import pyarrow as pa
 
 from kohort.frames.arrow_frames import take_arrow, take_other
-from kohort.frames.taking import FrameKind, is_of, plain, without_dictionaries
+from kohort.frames.taking import FrameKind, is_of, plain, rebuilt, without_dictionaries
 
-__all__ = ["FrameKind", "give_back", "index_names", "take_in", "without_dictionaries"]
+__all__ = ["FrameKind", "give_back", "index_names", "rebuilt", "take_in", "without_dictionaries"]
 
 
 def take_in(source: Any, wanted: Collection[str] = ()) -> tuple[pa.Table, FrameKind] | None:
