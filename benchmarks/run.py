@@ -14,10 +14,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 import kohort
-from kohort import datasets
+from kohort import datasets, tables
 from kohort.engines.memory import MemoryEngine
 from kohort.errors import RequestError
 from kohort.job import Job
@@ -34,6 +36,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="kohort-bench-") as name:
         folder = Path(name)
         start_up(folder)
+        first_look(folder)
         adult(folder)
         any_size(folder)
 
@@ -62,6 +65,31 @@ def start_up(folder: Path) -> None:
     line("kohort --help, CPU (best of 5)", min(child("--help")[0] for _ in range(5)), 0.3, "s")
     fresh = child("demo", "--folder", str(folder / "demo"), NUMBA_CACHE_DIR=str(folder / "cache"))
     line("first demo, nothing compiled yet, CPU", fresh[0], 60, "s")
+
+
+def first_look(folder: Path) -> None:
+    """A file as people have them: text, near-unique ids and addresses, dates, prose, numbers of every spread."""
+    rows = 1_000_000
+    number = np.arange(rows)
+    patients = datasets.hospital(20_000).table.take(pa.array(number * 7_919 % 20_000))
+    day = np.datetime64("2015-01-01") + number * 31 % 3_000
+    moment = np.datetime64("2015-01-01T00:00:00") + number * 104_729 % 10**8
+    columns = {
+        **dict(zip(patients.column_names, patients.columns, strict=True)),
+        "patient_id": pa.array([f"P{at:08d}" for at in range(rows)]),
+        "email": pa.array([f"user{at * 7_919 % rows}@mail.example" for at in range(rows)]),
+        "amount": pa.array([f"{at * 104_729 % 10**7 / 100:.2f}" for at in range(rows)]),
+        "admitted": pa.array(np.datetime_as_string(day).tolist()),
+        "seen_at": pa.array(np.datetime_as_string(moment).tolist()),
+        "note": pa.array([f"seen by doctor number {at % 5_000} on the ward" for at in range(rows)]),
+        **{f"lab{spread}": pa.array(number * 31 % spread) for spread in (2, 5, 50, 500, 5_000, 100_000)},
+    }
+    source = folder / "people.csv"
+    source.touch()
+    table = pa.table(columns)
+    tables.batches_to_file(table.to_batches(max_chunksize=1 << 16), table.schema, source, tables.Format("csv"))
+    spent = child("inspect", str(source), "-o", str(folder / "people.toml"))
+    line(f"inspect {rows // 10**6} M rows x {len(columns)} columns of CSV, CPU", spent[0], 10, "s")
 
 
 def adult(folder: Path) -> None:

@@ -344,6 +344,27 @@ def test_wrong_requests(tmp_path, monkeypatch, arguments):
     assert [file.name for file in tmp_path.iterdir()] == ["table.csv"]
 
 
+@pytest.mark.parametrize("line", ["31,female,01234,flu", "a@b.example,x,y,z", "Ada,1907-03-04,x,y"])
+def test_a_header_that_is_a_record_is_not_shown(tmp_path, line):
+    (tmp_path / "t.csv").write_text(f"{line}\n{line}\n", encoding="utf-8")
+    found = kohort("inspect", tmp_path / "t.csv")
+    assert found.returncode == 2
+    assert "looks like a row" in found.stderr
+    assert not any(cell in found.stderr + found.stdout for cell in line.split(",") if len(cell) > 1)
+
+
+def test_years_and_counts_may_be_names(tmp_path):
+    (tmp_path / "t.csv").write_text("id,2019,2020,0,1\n" + "7,1,2,3,4\n" * 9, encoding="utf-8")
+    assert kh.inspect(tmp_path / "t.csv").rows == 9
+
+
+def test_dates_of_birth_are_seen_by_their_spread():
+    table = pa.table({"d": [f"{1920 + n}-05-17" for n in range(80)], "e": [f"2019-05-{1 + n % 28:02d}" for n in range(80)]})
+    born, event = kh.inspect(table).suggestions
+    assert "dates of birth" in born.reason
+    assert "dates of birth" not in event.reason
+
+
 def test_a_table_without_columns():
     with pytest.raises(KohortError):
         kh.inspect(pa.table({}))

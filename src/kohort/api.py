@@ -21,7 +21,7 @@ from kohort.errors import RequestError
 from kohort.inspecting import Inspection, inspect_table
 from kohort.job import Job
 from kohort.progress import Progress
-from kohort.schema import unknown_columns
+from kohort.schema import require_names, unknown_columns
 from kohort.tables import Format
 from kohort.utility.loss import Loss
 
@@ -145,6 +145,8 @@ def inspect(
     progress = progress or Progress()
     with progress.step("read"):
         table, origin = tables.read(source, encoding, frames.index_names(source))
+        if isinstance(origin, Format) and origin.kind == "csv":
+            require_names(table.column_names)
     tokens = (missing,) if isinstance(missing, str) else tuple(missing)
     where = os.fspath(source) if isinstance(origin, Format) else None
     return inspect_table(table, missing=tokens, encoding=encoding, source=where, progress=progress)

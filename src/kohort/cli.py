@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -418,6 +419,8 @@ def main() -> None:
     """Entry point: every error becomes one message and an exit code; a traceback could show people's records."""
     _TARGET.clear()
     try:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on an interruption is told below
         group(standalone_mode=False)
         if sys.stdout:
             sys.stdout.flush()
@@ -451,8 +454,10 @@ def _say(what: str, code: int) -> int:
 
 
 def _leave(code: int) -> NoReturn:
-    """Exit without the interpreter's own complaint when stdout can take no more."""
+    """Exit without the interpreter's own complaint when stdout can take no more, or when Ctrl-C comes once more."""
     try:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
         if sys.stdout:
             sys.stdout.flush()
     except OSError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
@@ -29,6 +29,7 @@ _UNREADABLE = (
 
 NEAR_UNIQUE = 0.9  # share of the rows that hold a value of their own, from which a column is as good as a key
 FREE_TEXT_WORDS = 5  # mean number of words from which text is prose, which can name anyone
+ROW_LIKE = 0.25  # share of the names that look like cells from which a header is taken for a row
 SMALL_TABLE = 20  # below this many rows most columns are near-unique by chance
 
 
@@ -163,6 +164,18 @@ def _trees(columns: Mapping[str, Column], folder: Path | None) -> tuple[dict[str
         except RequestError as error:
             problems += error.problems
     return trees, problems
+
+
+def require_names(names: Sequence[str]) -> None:
+    """Refuse a header that looks like somebody's record, before any of it is shown. Years and counts may be names."""
+    known = {str(number) for number in (*range(len(names) + 1), *range(1900, 2101))}
+    cells = [at for at, name in enumerate(names, start=1) if _CELL.fullmatch(name) and name not in known]
+    if len(cells) >= ROW_LIKE * len(names):
+        numbers = ", ".join(map(str, cells[:8]))
+        raise RequestError(
+            f"The first line looks like a row, not like the names of columns: numbers, dates or addresses stand in {len(cells)} "
+            f"of its {len(names)} places ({numbers}). Put the columns' names above it."
+        )
 
 
 def unknown_columns(asked: Iterable[str], names: list[str]) -> list[str]:

@@ -58,7 +58,9 @@ class Contents:
             return self.direct
         if self.free_text:
             return "free text"
-        return "names of persons" if self.names else "ICD codes" if self.icd else ""
+        if self.names:
+            return "names of persons"
+        return "ICD codes" if self.icd else "post codes" if self.post_code_levels and self.zero_led else ""
 
 
 NOTHING = Contents()

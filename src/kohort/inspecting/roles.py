@@ -18,6 +18,7 @@ MANY_UNIQUE = 0.2  # share of rows with a value of their own from which a number
 NAMED_ID = 0.1  # distinct values per row from which a column that calls itself a number of something is one
 FEW_VALUES = 20  # numbers of so few values are codes if their name says so
 MOST_BANDS = 30  # ranges in words that are put in order in the job
+LIFETIME = 40  # years over which dates of birth spread, and dates of events seldom do
 SMALL = 20  # rows below which shares say little
 
 
@@ -68,7 +69,7 @@ def _suggest(profile: Profile) -> Suggestion:
     if profile.contents.names and profile.unique_share >= MANY_UNIQUE:
         return Suggestion("identifier", "it seems to hold names of persons")
     if profile.kind in ("date", "timestamp"):
-        return Suggestion("quasi", "dates of events are often known to others")
+        return Suggestion("quasi", _what_dates(profile))
     if profile.contents.icd:
         return Suggestion("sensitive", "it holds ICD codes, that is diagnoses")
     if profile.contents.post_code_levels and profile.contents.zero_led:
@@ -90,6 +91,14 @@ def _by_name(profile: Profile, meant: Hint) -> Suggestion:
         alone = f"{profile.unique_share:.0%} of the rows have a value of their own"
         reason += f"; {alone}: round it, or make it quasi if others can know it"
     return Suggestion("sensitive", reason)
+
+
+def _what_dates(profile: Profile) -> str:
+    days = np.asarray(profile.reading.numbers)
+    years = int(days.max() - days.min()) // 365
+    if years >= LIFETIME:
+        return f"its dates spread over {years} years, so they may be dates of birth, which others may know"
+    return "dates of events are often known to others"
 
 
 def _by_numbers(profile: Profile) -> Suggestion:
