@@ -4,32 +4,22 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import signal
+import shlex
 import sys
-import threading
-import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kohort import __version__
-from kohort.errors import CancelledError, KohortError, MachineError
+from kohort.errors import KohortError, MachineError
+from kohort.running import run, say, watched_run, will_write
 
 if TYPE_CHECKING:
     from kohort.api import Release
     from kohort.auditor import Evidence
-    from kohort.progress import Progress
 
-STOPPING = [
-    getattr(signal, name)
-    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGXCPU", "SIGALRM", "SIGUSR1", "SIGUSR2")
-    if hasattr(signal, name)
-]
-"""Signals that would end the process without cleaning up."""
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 
@@ -155,20 +145,19 @@ def inspect(
     if output:
         require_job_file(output, force, kinds=(".toml",))
         require_other(output, [source])
-    with _watched(None) as progress:
+    with watched_run(None) as progress:
         inspection = api.inspect(source, missing=missing, encoding=encoding, progress=progress)
         inspection.write(output, trees=trees, force=force)
     if as_json:
-        _print(
-            json.dumps({**inspection.to_dict(), "job": str(output) if output else None, "trees": str(trees) if trees else None})
-        )
+        say(json.dumps({**inspection.to_dict(), "job": str(output) if output else None, "trees": str(trees) if trees else None}))
         return
     for line in inspection.lines():
-        _print(line)
+        say(line)
     if output:
-        _print(f"\nThe job is in {output}: review it, then kohort anonymize {source} -o release.csv --job {output}")
+        command = shlex.join(["kohort", "anonymize", str(source), "-o", "release.csv", "--job", str(output)])
+        say(f"\nThe job is in {output}. Review it, then: {command}")
     else:
-        _print(f"\nWrite a job to start from: kohort inspect {source} -o job.toml")
+        say(f"\nWrite a job to start from: {shlex.join(['kohort', 'inspect', str(source), '-o', 'job.toml'])}")
 
 
 ANONYMIZE_EXAMPLES = """\b
@@ -261,11 +250,11 @@ def anonymize(
         require_job_file(save_job, force)
     if job_file:
         require_other(output, [job_file])
-    with _watched(job.threads) as progress:
-        _TARGET[output] = _state(output)
+    with watched_run(job.threads) as progress:
+        will_write(output)
         release = api.anonymize(source, job, output=output, force=force, progress=progress)
     if as_json:
-        _print(json.dumps(release.summary()))
+        say(json.dumps(release.summary()))
     else:
         _tell_release(release)
     if save_job:
@@ -289,13 +278,13 @@ def audit(release: Path, job_file: Path | None, as_json: bool, encoding: str | N
     from kohort.job import Job
 
     job = Job.build(job_file, **{name: value for name, value in settings.items() if value is not None})
-    with _watched(job.threads) as progress:
+    with watched_run(job.threads) as progress:
         evidence = api.audit(release, job, encoding=encoding, progress=progress)
     if as_json:
         figures = {"rows": evidence.rows, "classes": evidence.classes, "k": evidence.k, "dm": evidence.dm}
-        _print(json.dumps({**figures, "audit": evidence.to_dict(), "file": str(release)}))
+        say(json.dumps({**figures, "audit": evidence.to_dict(), "file": str(release)}))
     else:
-        _print(f"{release}: {evidence.rows:,} rows, classes {evidence.classes:,}, the smallest of {evidence.k}")
+        say(f"{release}: {evidence.rows:,} rows, classes {evidence.classes:,}, the smallest of {evidence.k}")
         _tell_checks(evidence)
     if not evidence.passed:
         sys.exit(1)
@@ -323,15 +312,15 @@ def methods(as_json: bool) -> None:
         for method in METHODS.values()
     ]
     if as_json:
-        _print(json.dumps({"methods": told}))
+        say(json.dumps({"methods": told}))
         return
     for method in told:
-        _print(click.style(method["name"], bold=True) + f": {method['summary']}")
+        say(click.style(method["name"], bold=True) + f": {method['summary']}")
         for what in ("paper", "cost", "good_for"):
-            _print(f"  {what.replace('_', ' '):<9} {method[what]}")
-        _print(f"  promises  {', '.join(method['promises'])}")
+            say(f"  {what.replace('_', ' '):<9} {method[what]}")
+        say(f"  promises  {', '.join(method['promises'])}")
         for name, option in method["options"].items():
-            _print(f"  --option {name}={json.dumps(option['default'])}  {option['description']}")
+            say(f"  --option {name}={json.dumps(option['default'])}  {option['description']}")
 
 
 @group.command(short_help="Make up a hospital and anonymize it.", epilog="Example: kohort demo --folder sample --k 10")
@@ -344,8 +333,8 @@ def demo(folder: Path, rows: int, k: int) -> None:
     """Make up a hospital, anonymize it, audit the written file and tell the story."""
     from kohort import story
 
-    _TARGET[folder / "release.csv"] = _state(folder / "release.csv")
-    with _watched(None) as progress:
+    will_write(folder / "release.csv")
+    with watched_run(None) as progress:
         story.tell(folder, rows, k, progress)
 
 
@@ -362,112 +351,22 @@ def _save(release: Release, file: Path) -> None:
 
 def _tell_release(release: Release) -> None:
     told = release.summary()
-    _print(f"{told['output']}: {told['rows']:,} rows, classes {told['classes']:,}, the smallest of {told['k']}")
-    _print(f"loss per cell {told['loss']['leaf']:.4f} by leaves, {told['loss']['height']:.4f} by height:")
+    say(f"{told['output']}: {told['rows']:,} rows, classes {told['classes']:,}, the smallest of {told['k']}")
+    say(f"loss per cell {told['loss']['leaf']:.4f} by leaves, {told['loss']['height']:.4f} by height:")
     for name, share in release.loss.per_column.items():
-        _print(f"  {name:<20} {share:.4f}  {release.axes[name]}")
+        say(f"  {name:<20} {share:.4f}  {release.axes[name]}")
     _tell_checks(release.evidence)
     spent = ", ".join(f"{step} {seconds:.2f}" for step, seconds in told["seconds"].items())
-    _print(f"method {told['method']}, seed {told['seed']}; seconds: {spent}")
+    say(f"method {told['method']}, seed {told['seed']}; seconds: {spent}")
 
 
 def _tell_checks(evidence: Evidence) -> None:
-    _print("audit " + ("passed" if evidence.passed else "FAILED"))
+    say("audit " + ("passed" if evidence.passed else "FAILED"))
     for check in evidence.checks:
         found = "-" if check.found is None else check.found
-        _print(f"  {check.verdict:<7} {check.name:<11} required {check.required}, found {found}: {check.meaning}")
-
-
-@contextmanager
-def _watched(threads: int | None) -> Iterator[Progress]:
-    """A progress shown on stderr and stopped by signals, even by one that some library swallows."""
-    from kohort.watching import watched
-
-    with watched(threads) as progress:
-
-        def stop(_signal: int, _frame: object) -> None:
-            for number in STOPPING:  # one is enough: cleaning up must not be stopped
-                signal.signal(number, signal.SIG_IGN)
-            progress.cancel()
-            raise KeyboardInterrupt
-
-        before = {number: signal.signal(number, stop) for number in STOPPING}
-        try:
-            yield progress
-        except Exception:  # a library may turn the interruption into an error of its own
-            if progress.cancelled:
-                raise KeyboardInterrupt from None
-            raise
-        finally:
-            if not progress.cancelled:
-                for number, handler in before.items():
-                    signal.signal(number, handler)
-
-
-_TARGET: dict[Path, object] = {}
-"""What stood at the target before the run: if something else stands there, no message may say that nothing was published."""
-
-
-def _state(path: Path) -> object:
-    with suppress(OSError):
-        found = path.stat()
-        return found.st_ino, found.st_mtime_ns
-    return None
+        say(f"  {check.verdict:<7} {check.name:<11} required {check.required}, found {found}: {check.meaning}")
 
 
 def main() -> None:
-    """Entry point: every error becomes one message and an exit code; a traceback could show people's records."""
-    _TARGET.clear()
-    try:
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on an interruption is told below
-        group(standalone_mode=False)
-        if sys.stdout:
-            sys.stdout.flush()
-        code = 0
-    except click.ClickException as error:
-        error.show()
-        code = error.exit_code
-    except (KeyboardInterrupt, click.Abort, CancelledError):
-        code = _say("Interrupted", 130)
-    except KohortError as error:
-        click.echo(f"Error: {error}", err=True)
-        code = error.exit_code
-    except MemoryError:
-        code = _say("Error: out of memory", 3)
-    except Exception as error:
-        if os.environ.get("KOHORT_DEBUG"):
-            raise
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        what = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
-        told = f"{what} in {Path(place.filename).name}, line {place.lineno}"
-        code = _say(f"Error: kohort failed ({told}; KOHORT_DEBUG=1 shows more, please report it)", 3)
-    _leave(code)
-
-
-def _say(what: str, code: int) -> int:
-    """What happened, and whether a release is in place all the same."""
-    placed = [path for path, before in _TARGET.items() if _state(path) != before]
-    outcome = f"the release is in place: {placed[0]}." if placed else "nothing was published."
-    click.echo(f"{what}; {outcome}", err=True)
-    return code
-
-
-def _leave(code: int) -> NoReturn:
-    """Exit without the interpreter's own complaint when stdout can take no more, or when Ctrl-C comes once more."""
-    try:
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-        if sys.stdout:
-            sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(code)
-
-
-def _print(text: str) -> None:
-    """To stdout; a reader who has left already is no failure."""
-    try:
-        click.echo(text)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Run the command that the arguments name."""
+    run(group)

@@ -20,9 +20,9 @@ from kohort.files.refusals import NO_ARROW, NO_PARQUET, reading
 from kohort.files.text_files import Compression, TextFile
 from kohort.frames import FrameKind
 
-Kind = Literal["csv", "parquet", "arrow"]
+FileKind = Literal["csv", "parquet", "arrow"]
 
-KINDS: dict[Kind, tuple[str, ...]] = {
+KINDS: dict[FileKind, tuple[str, ...]] = {
     "csv": (".csv", ".tsv", ".tab", ".txt"),
     "parquet": (".parquet", ".pq"),
     "arrow": (".arrow", ".feather", ".ipc"),
@@ -35,7 +35,7 @@ COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd"}
 class Format:
     """How a table lies in a file. The delimiter, the compression and the encoding are those of text."""
 
-    kind: Kind
+    kind: FileKind
     delimiter: str = ","
     compression: Compression = None
     encoding: str = "utf-8"

@@ -36,7 +36,7 @@ class Profile:
     """The distinct present values as text, in order of appearance. Private."""
     counts: NDArray[np.int64] = field(repr=False)
     """Rows that hold each of them. Private."""
-    places: NDArray[np.int64] = field(repr=False)
+    places: NDArray[np.int32] = field(repr=False)
     """Per row: which of them, -1 for missing. Private."""
     tokens: tuple[str, ...] = ()
     """Usual marks of a missing value that occur in it."""
@@ -77,10 +77,8 @@ def profile(column: pa.ChunkedArray, name: str, missing: Sequence[str], tokens: 
         values, places = distinct(column, name, missing)
         texts = as_text(values)
     except (RequestError, pa.ArrowException):
-        return Profile(
-            name, stored, len(column), kinds.TEXT, pa.array([], pa.string()), np.empty(0, np.int64), np.full(len(column), -1),
-            unusable=f"values of type {stored} cannot be compared",
-        )  # fmt: skip
+        nothing = pa.array([], pa.string()), np.empty(0, np.int64), np.full(len(column), -1, np.int32)
+        return Profile(name, stored, len(column), kinds.TEXT, *nothing, unusable=f"values of type {stored} cannot be compared")
     absent = _absent(texts, tokens)
     if absent:
         values, places = distinct(column, name, (*missing, *absent))
@@ -90,7 +88,7 @@ def profile(column: pa.ChunkedArray, name: str, missing: Sequence[str], tokens: 
     step = max(1, len(texts) // SAMPLE)
     looked_at = texts.take(pa.array(np.arange(0, len(texts), step))) if step > 1 else texts
     found = contents_of([str(text) for text in looked_at.to_pylist()], reading.kind)
-    return Profile(name, stored, len(column), reading, texts, counts, places, absent, found)
+    return Profile(name, stored, len(column), reading, texts, counts, places.astype(np.int32), absent, found)
 
 
 def _absent(texts: pa.Array, tokens: Sequence[str]) -> tuple[str, ...]:

@@ -62,9 +62,9 @@ def _worst(profiles: Sequence[Profile], rows: int, size: int) -> Combination:
     return Combination(tuple(profile.name for profile in best), unique, unique / rows)
 
 
-def _class_sizes(columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+def _class_sizes(columns: Sequence[NDArray[np.int32]]) -> NDArray[np.int64]:
     """How many rows share each combination of values; missing is a value."""
-    keys, used = columns[0] + 1, int(columns[0].max()) + 2
+    keys, used = columns[0].astype(np.int64) + 1, int(columns[0].max()) + 2
     for places in columns[1:]:
         choices = int(places.max()) + 2
         if used * choices >= 2**62:  # squeeze the gaps out before the keys overflow
