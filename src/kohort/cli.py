@@ -26,6 +26,18 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 # --- flags
 
 
+class _PathType(click.Path):
+    """A path; an empty one would stand for the current folder, which nobody means by it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("give a name.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+PATH = _PathType(path_type=Path)
+
+
 def _names(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> list[str] | None:
     """One comma list, names quoted where they hold a comma; or the flag repeated, each taken as it stands."""
     if len(given) == 1 and "," in given[0]:
@@ -64,9 +76,7 @@ def _columns_flag(name: str, text: str) -> Callable[..., Any]:
 def _promise_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     """What both `anonymize` and `audit` ask: which columns, which promise."""
     flags = [
-        click.option(
-            "--job", "job_file", type=click.Path(path_type=Path), metavar="FILE", help="A job in TOML or JSON; flags change it."
-        ),
+        click.option("--job", "job_file", type=PATH, metavar="FILE", help="A job in TOML or JSON; flags change it."),
         _columns_flag("quasi", "Columns that others may know of a person: age, sex, zip, ..."),
         _columns_flag("sensitive", "Columns that nobody should learn of a person; published as they are."),
         _columns_flag("identifier", "Columns that name a person; never published."),
@@ -121,9 +131,9 @@ Examples:
 
 
 @group.command(short_help="Say what is in a table, and draft a job.", epilog=INSPECT_EXAMPLES)
-@click.argument("source", metavar="INPUT", type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="JOB.TOML", help="Write a commented job that runs.")
-@click.option("--trees", type=click.Path(path_type=Path), metavar="DIR", help="Write starting trees into this folder.")
+@click.argument("source", metavar="INPUT", type=PATH)
+@click.option("-o", "--output", type=PATH, metavar="JOB.TOML", help="Write a commented job that runs.")
+@click.option("--trees", type=PATH, metavar="DIR", help="Write starting trees into this folder.")
 @MISSING
 @ENCODING
 @click.option("--force", is_flag=True, help="Replace the job and the trees if they exist.")
@@ -172,12 +182,12 @@ Examples:
 @group.command(
     short_help="Publish a table so that all hide among k.", epilog=ANONYMIZE_EXAMPLES, options_metavar="-o OUTPUT [OPTIONS]"
 )
-@click.argument("source", metavar="INPUT", type=click.Path(path_type=Path))
+@click.argument("source", metavar="INPUT", type=PATH)
 @click.option(
     "-o",
     "--output",
     required=True,
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="OUTPUT",
     help="File to write: .csv, .tsv, .parquet, .arrow; text may add .gz or .zst.",
 )
@@ -186,9 +196,7 @@ Examples:
 @click.option(
     "--option", multiple=True, callback=_pairs(), metavar="NAME=VALUE", help="An option of the method; repeat for more."
 )
-@click.option(
-    "--hierarchies", type=click.Path(path_type=Path), metavar="DIR", help="Folder of tree files named after their columns."
-)
+@click.option("--hierarchies", type=PATH, metavar="DIR", help="Folder of tree files named after their columns.")
 @click.option(
     "--hierarchy",
     multiple=True,
@@ -233,9 +241,7 @@ Examples:
 @click.option("--keep-order", is_flag=True, default=None, help="Keep the order of the rows instead of shuffling them.")
 @click.option("--row-order", metavar="canonical|given", help="Order in which methods see the rows. [default: canonical]")
 @click.option("--engine", metavar="memory", help="Where the rows live. [default: memory]")
-@click.option(
-    "--save-job", type=click.Path(path_type=Path), metavar="FILE", help="Save what was asked, with the seed, as TOML or JSON."
-)
+@click.option("--save-job", type=PATH, metavar="FILE", help="Save what was asked, with the seed, as TOML or JSON.")
 @click.option("--force", is_flag=True, help="Replace OUTPUT, and the file of --save-job, if they exist.")
 def anonymize(
     source: Path, output: Path, job_file: Path | None, as_json: bool, save_job: Path | None, force: bool, **settings: Any
@@ -248,6 +254,7 @@ def anonymize(
     job = Job.build(job_file, **{name: value for name, value in settings.items() if value not in (None, ())})
     if save_job:
         require_job_file(save_job, force)
+        require_other(save_job, [source, *job.tree_files()])
     if job_file:
         require_other(output, [job_file])
     with watched_run(job.threads) as progress:
@@ -269,7 +276,7 @@ Examples:
 
 
 @group.command(short_help="Ask any file whether it is k-anonymous.", epilog=AUDIT_EXAMPLES)
-@click.argument("release", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("release", metavar="FILE", type=PATH)
 @_promise_flags
 @ENCODING
 def audit(release: Path, job_file: Path | None, as_json: bool, encoding: str | None, **settings: Any) -> None:
@@ -324,9 +331,7 @@ def methods(as_json: bool) -> None:
 
 
 @group.command(short_help="Make up a hospital and anonymize it.", epilog="Example: kohort demo --folder sample --k 10")
-@click.option(
-    "--folder", type=click.Path(path_type=Path), default=Path("kohort-demo"), show_default=True, help="Where the files go."
-)
+@click.option("--folder", type=PATH, default=Path("kohort-demo"), show_default=True, help="Where the files go.")
 @click.option("--rows", type=click.IntRange(min=100), default=10_000, show_default=True, help="Patients to make up.")
 @click.option("--k", type=click.IntRange(min=2), default=5, show_default=True, help="Size of the smallest cohort.")
 def demo(folder: Path, rows: int, k: int) -> None:

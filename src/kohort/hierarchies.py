@@ -136,6 +136,8 @@ def load(path: Path | str) -> Tree:
         raise RequestError(f"The tree file {file} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
         raise RequestError(f"The tree file {file} is not UTF-8 text. Save it as UTF-8.") from None
+    except ValueError:
+        raise RequestError("The name of a tree file holds what no name can hold (a NUL). Check the job.") from None
     read = {mark: _rows(text, mark) for mark in ";\t,"}
     rows = max((rows for rows in read.values() if rows is not None), key=_fewest_fields, default=[])
     if _fewest_fields(rows) < 2 and any(rows is None and mark in text for mark, rows in read.items()):

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import tomllib
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
@@ -28,6 +30,8 @@ from kohort.tree_builders import is_short
 PER_COLUMN = tuple(name for name in Column.model_fields if name != "role")
 QUASI_ONLY = tuple(name for name in PER_COLUMN if name != "allow")
 TABLES = ("promise", "columns", "option")
+TOO_DEEP = "The job is nested too deeply: settings stand in tables, not in tables of tables of tables."
+_UNPAIRED = re.compile("[\ud800-\udfff]")
 AUTO = "mondrian"  # what `auto` stands for until it is a method of its own
 
 
@@ -65,21 +69,14 @@ class Job(BaseModel):
         >>> job.promise.k, job.columns["age"].weight, list(job.columns)
         (10, 2.0, ['age', 'zip', 'disease'])
         """
-        if isinstance(base, Job):
-            nested = base.to_dict()
-        elif isinstance(base, Mapping):
-            nested = _copy(base)
-        elif base is None:
-            nested = {}
-        elif isinstance(base, (str, os.PathLike)):
-            nested = _read(Path(base))
-        else:
-            raise RequestError(f"A job cannot be made from a {type(base).__name__}. Give a job, a dict or a file.")
-        problems = [*_fold(nested, settings), *_method_mistakes(nested), *_column_mistakes(nested)]
         try:
+            nested = _nested(base)
+            problems = [*_fold(nested, settings), *_not_unicode(nested), *_method_mistakes(nested), *_column_mistakes(nested)]
             job = cls.model_validate(nested)
         except ValidationError as error:
             raise RequestError([*problems, *_sentences(error, cls)]) from None
+        except RecursionError:
+            raise RequestError(TOO_DEEP) from None
         if problems:
             raise RequestError(problems)
         # Saved by name and type: what `auto` stood for, and `--option relaxed=true` as a truth value.
@@ -102,8 +99,9 @@ class Job(BaseModel):
     def tree_files(self) -> list[Path]:
         """Every tree file that this job may read."""
         named = [Path(column.hierarchy) for column in self.columns.values() if isinstance(column.hierarchy, str)]
-        folder = Path(self.hierarchies) if self.hierarchies else None
-        return [*named, *(file for file in (folder.iterdir() if folder and folder.is_dir() else ()) if file.is_file())]
+        with suppress(OSError, ValueError):  # whoever reads the folder will say what is wrong with it
+            return [*named, *(file for file in Path(self.hierarchies).iterdir() if file.is_file())] if self.hierarchies else named
+        return named
 
     def with_seed(self) -> Job:
         """This job with a seed: its own, or one drawn now from the system."""
@@ -151,8 +149,36 @@ def require_job_file(file: Path, force: bool, kinds: tuple[str, ...] = (".toml",
         raise RequestError(f"A job is saved as {' or '.join(kinds)}, not as {file.name!r}.")
     if not file.parent.is_dir():
         raise RequestError(f"There is no folder {file.parent}. Create it first.")
-    if file.exists() and not force:
+    if os.path.lexists(file) and not force:
         raise RequestError(f"{file} exists. Choose another name, or replace it with force (--force).")
+
+
+def _nested(base: Any) -> dict[str, Any]:
+    """What a job is built from, as a nested dict of its own."""
+    if isinstance(base, Job):
+        return base.to_dict()
+    if isinstance(base, Mapping):
+        return _copy(base)
+    if base is None:
+        return {}
+    if isinstance(base, (str, os.PathLike)):
+        return _read(Path(base))
+    raise RequestError(f"A job cannot be made from a {type(base).__name__}. Give a job, a dict or a file.")
+
+
+def _not_unicode(nested: Mapping[str, Any], place: str = "") -> list[str]:
+    """Settings that no file could hold: bytes of a command line that are no text come as lone surrogates."""
+    problems = []
+    for name, value in nested.items():
+        here = f"{place}{name}"
+        if isinstance(value, Mapping):
+            problems += _not_unicode(value, f"{here}.")
+        for text in (here, *(value if isinstance(value, (list, tuple)) else (value,))):
+            if isinstance(text, str) and not text.isascii() and _UNPAIRED.search(text):
+                told = _UNPAIRED.sub("?", here)
+                problems.append(f"{told} holds bytes that are not text. Write it in Unicode; if it names a file, rename that.")
+                break
+    return problems
 
 
 def _copy(nested: Mapping[str, Any]) -> dict[str, Any]:
@@ -167,6 +193,8 @@ def _read(file: Path) -> dict[str, Any]:
         raise RequestError(f"The job file {file} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
         raise RequestError(f"The job file {file} is not UTF-8 text.") from None
+    except ValueError:
+        raise RequestError("The job file has a name that no file can have (a NUL in it).") from None
     loads, kind = (json.loads, "JSON") if file.suffix == ".json" else (tomllib.loads, "TOML")
     return _relocated(_parse(text, loads, kind, str(file)), lambda tree: str(file.parent / tree))
 
@@ -176,6 +204,8 @@ def _parse(text: str, loads: Any, kind: str, name: str = "The job") -> dict[str,
         parsed = loads(text)
     except ValueError as error:
         raise RequestError(f"{name} is not proper {kind}: {error}") from None
+    except RecursionError:
+        raise RequestError(TOO_DEEP) from None
     if not isinstance(parsed, dict):
         raise RequestError(f"{name} is not a table of settings.")
     return parsed

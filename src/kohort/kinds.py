@@ -62,7 +62,7 @@ def read(values: pa.Array, declared: Kind | None = None, form: str | None = None
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         texts = values.cast(pa.string())
         return _declared_numbers(texts, declared) if declared else _found(texts)
-    if pa.types.is_temporal(kind) and not pa.types.is_time(kind) and declared is None:
+    if (pa.types.is_date(kind) or pa.types.is_timestamp(kind)) and declared is None:
         return _temporal(values)
     return _typed_numbers(values, declared)
 
@@ -163,7 +163,10 @@ def _temporal(values: pa.Array) -> Reading:
     """Arrow's dates and timestamps; the day is the one on the clock of the column's own time zone."""
     kind: Kind = "timestamp" if pa.types.is_timestamp(values.type) else "date"
     if kind == "timestamp":
-        local = pc.local_timestamp(values) if values.type.tz is not None else values
+        try:
+            local = pc.local_timestamp(values) if values.type.tz is not None else values
+        except pa.ArrowException:
+            return Reading(kind, question="has a time zone that this machine does not know. Declare it text, or cast it")
         values = pc.floor_temporal(local, unit="day")  # a plain cast would go towards 1970
     days = np.asarray(values.cast(pa.date32()).cast(pa.int32()).to_numpy(zero_copy_only=False), np.int64)
     years = calendars.year_of(days)

@@ -88,7 +88,7 @@ def run(command: click.Command) -> NoReturn:
     except (KeyboardInterrupt, click.Abort, CancelledError):
         code = _last_words("Interrupted", 130)
     except KohortError as error:
-        click.echo(f"Error: {error}", err=True)
+        _echo(f"Error: {error}", err=True)
         code = error.exit_code
     except MemoryError:
         code = _last_words("Error: out of memory", 3)
@@ -106,7 +106,7 @@ def _last_words(what: str, code: int) -> int:
     """What happened, and whether a release is in place all the same."""
     placed = [path for path, before in _TARGET.items() if _state(path) != before]
     outcome = f"the release is in place: {placed[0]}." if placed else "nothing was published."
-    click.echo(f"{what}; {outcome}", err=True)
+    _echo(f"{what}; {outcome}", err=True)
     return code
 
 
@@ -125,6 +125,11 @@ def _leave(code: int) -> NoReturn:
 def say(text: str) -> None:
     """To stdout; a reader who has left already is no failure."""
     try:
-        click.echo(text)
+        _echo(text)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _echo(text: str, *, err: bool = False) -> None:
+    """Names of files need not be text; what is none of it is shown by its bytes."""
+    click.echo(text.encode("utf-8", "backslashreplace").decode(), err=err)

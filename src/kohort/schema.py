@@ -126,8 +126,9 @@ def resolve(
     problems = unknown_columns(columns, names)
     undeclared = [name for name in names if name not in columns]
     if undeclared and any(name in names for name in columns):  # else the header may be somebody's record
+        which = "" if row_like(names) else f": {listed(undeclared)}"
         problems.append(
-            f"{len(undeclared)} column(s) have no role: {listed(undeclared)}. Each must be quasi, sensitive, identifier, "
+            f"{len(undeclared)} column(s) have no role{which}. Each must be quasi, sensitive, identifier, "
             "other (published as it is) or drop."
         )
     trees, tree_problems = _trees(columns, Path(folder) if folder else None)
@@ -145,9 +146,13 @@ def resolve(
 def _trees(columns: Mapping[str, Column], folder: Path | None) -> tuple[dict[str, Tree], list[str]]:
     trees: dict[str, Tree] = {}
     problems: list[str] = []
-    if folder and not folder.is_dir():
-        problems.append(f"There is no folder of trees {folder}.")
-    files = list(folder.iterdir()) if folder and folder.is_dir() else []
+    try:
+        files = list(folder.iterdir()) if folder else []
+    except (OSError, ValueError) as error:
+        problems.append(
+            f"The folder of trees {folder} cannot be read: {getattr(error, 'strerror', 'no folder has such a name')}."
+        )
+        files = []
     for name, column in columns.items():
         source = column.hierarchy
         if source is None and folder and column.type in (None, "text"):
@@ -166,11 +171,17 @@ def _trees(columns: Mapping[str, Column], folder: Path | None) -> tuple[dict[str
     return trees, problems
 
 
-def require_names(names: Sequence[str]) -> None:
-    """Refuse a header that looks like somebody's record, before any of it is shown. Years and counts may be names."""
+def row_like(names: Sequence[str]) -> list[int]:
+    """The places of a header that look like cells, if there are so many that it may be a row. Years and counts may be names."""
     known = {str(number) for number in (*range(len(names) + 1), *range(1900, 2101))}
     cells = [at for at, name in enumerate(names, start=1) if _CELL.fullmatch(name) and name not in known]
-    if len(cells) >= ROW_LIKE * len(names):
+    return cells if len(cells) >= ROW_LIKE * len(names) else []
+
+
+def require_names(names: Sequence[str]) -> None:
+    """Refuse a header that looks like somebody's record, before any of it is shown."""
+    cells = row_like(names)
+    if cells:
         numbers = ", ".join(map(str, cells[:8]))
         raise RequestError(
             f"The first line looks like a row, not like the names of columns: numbers, dates or addresses stand in {len(cells)} "
@@ -183,7 +194,7 @@ def unknown_columns(asked: Iterable[str], names: list[str]) -> list[str]:
     columns = list(asked)
     unknown = [name for name in columns if name not in names]
     hints = [_hint(name, names) for name in unknown]
-    if len(unknown) == len(columns) and (any(_CELL.fullmatch(name) for name in names) or not any(hints)):
+    if row_like(names) or (len(unknown) == len(columns) and (any(map(_CELL.fullmatch, names)) or not any(hints))):
         return [
             f"There is no column {listed(unknown)} in the table. If its first line is a row, put the columns' names above it."
         ]

@@ -61,7 +61,7 @@ def require_free(target: Path, force: bool) -> None:
             raise RequestError(f"There is no folder {target.parent}. Create it first.")
         if target.is_dir():
             raise RequestError(f"{target} is a folder. Give a file name.")
-        if target.exists() and not force:
+        if os.path.lexists(target) and not force:  # a link that leads nowhere is there too
             raise RequestError(f"{target} exists. Choose another name, or replace it with force (--force).")
     except OSError as error:
         raise MachineError(f"{target} could not be written: {error.strerror}. Choose another name or place.") from None

@@ -182,13 +182,10 @@ def batches_to_file(batches: Iterable[pa.RecordBatch], schema: pa.Schema, path: 
     if form.kind == "arrow":
         arrow_ipc.write(batches, schema, path)
         return
-    with pa.OSFile(str(path), "wb") as raw:
-        sink = pa.CompressedOutputStream(raw, form.compression) if form.compression else raw
+    with pa.OSFile(str(path), "wb") as raw, pa.CompressedOutputStream(raw, form.compression) if form.compression else raw as sink:
         sink.write(csv_text.header_line(schema.names, form.delimiter))
         for batch in batches:
             sink.write(csv_text.lines(batch, form.delimiter))
-        if sink is not raw:
-            sink.close()
 
 
 def require_other(target: Path, sources: Iterable[Any]) -> None:

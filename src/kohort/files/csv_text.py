@@ -63,7 +63,7 @@ def read(file: TextFile, delimiter: str) -> pa.Table:
     lone = len(names) == 1  # there an empty line is a missing cell, and "" is how it must be written
     with file.open_bytes() as stream:
         try:
-            return pacsv.read_csv(
+            table = pacsv.read_csv(
                 stream,
                 pacsv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=BLOCK),
                 pacsv.ParseOptions(delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=not lone),
@@ -78,6 +78,22 @@ def read(file: TextFile, delimiter: str) -> pa.Table:
             if _has_rows(file, delimiter):
                 raise
             return pa.table({name: pa.array([], pa.string()) for name in names})  # a header alone
+    _require_short_rows(file, table)
+    return table
+
+
+def _require_short_rows(file: TextFile, table: pa.Table) -> None:
+    """The reader takes some rows longer than a block and refuses others; no reader of the release need take them."""
+    longest = sum(pc.max(pc.binary_length(column)).as_py() or 0 for column in table.columns)
+    if longest < BLOCK // 2:  # quotes may double on the way out
+        return
+    lengths = pa.chunked_array(table.column(0).chunks and [pa.array(np.zeros(table.num_rows, np.int64))])
+    for column in table.columns:
+        lengths = pc.add(lengths, pc.binary_length(column).fill_null(0).cast(pa.int64()))
+    long = pc.greater_equal(lengths, BLOCK // 2)
+    if pc.any(long).as_py():
+        row = pc.index(long, value=True).as_py() + 1
+        raise RequestError(f"{file.path}: row {row} has more than {BLOCK >> 21} MiB. Leave such cells out.")
 
 
 def what_is_wrong(file: TextFile, delimiter: str) -> str:

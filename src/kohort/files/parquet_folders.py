@@ -68,6 +68,7 @@ def pieces_of(source: Path) -> list[Piece]:
         what = f"The folder {source} holds" if source.is_dir() else f"There is no file {source}, and as a pattern it matches"
         raise RequestError(f"{what} no Parquet file. Several files are read only if they are named .parquet or .pq.")
     files.sort(key=lambda file: every[file])
+    files = list({os.path.realpath(file): file for file in reversed(files)}.values())[::-1]  # links may lead to a file twice
     return [
         Piece(file, f"File {number} of {source} ({file.name})", _keys(every[file][:-1])) for number, file in enumerate(files, 1)
     ]
@@ -141,5 +142,5 @@ def would_hold(source: Path, target: Path) -> bool:
         return place.is_relative_to(source.resolve())
     folder, last = (source, "*") if source.name == "**" else (source.parent, source.name)
     matches = glob.glob(str(folder), recursive=True) if _has_wildcard(str(folder)) else [folder]  # noqa: PTH207
-    folders = {Path(match).resolve() for match in matches}
+    folders = {Path(os.path.realpath(match)) for match in matches}  # resolve() fails on links that go in circles
     return any(one.parent in folders and fnmatch.fnmatch(one.name, last) for one in (place, *place.parents))

@@ -6,6 +6,7 @@ import csv
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -23,6 +24,8 @@ def reading(title: object, refused: Callable[[], str]) -> Iterator[None]:
     except PermissionError:
         raise RequestError(f"{title} may not be read. Ask for the right to read it.") from None
     except (pa.ArrowMemoryError, MemoryError):
+        if _is_small(title):  # a damaged length asks for more memory than there is
+            raise RequestError(f"{title} {refused()}") from None
         raise MachineError(f"{title} does not fit into memory. Use a machine with more of it.") from None
     except (pa.ArrowException, UnicodeError, csv.Error):
         raise RequestError(f"{title} {refused()}") from None
@@ -30,3 +33,12 @@ def reading(title: object, refused: Callable[[], str]) -> Iterator[None]:
         if error.errno is not None:
             raise MachineError(f"{title} could not be read: {os.strerror(error.errno)}. Copy it to another place.") from None
         raise RequestError(f"{title} {refused()}") from None
+
+
+def _is_small(title: object) -> bool:
+    """Whether a file is so small that no content of it could fill the memory of this machine."""
+    try:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        return isinstance(title, Path) and title.stat().st_size * 1000 < memory
+    except (OSError, ValueError, AttributeError):
+        return False

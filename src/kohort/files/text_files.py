@@ -87,7 +87,8 @@ def _is_for_text(codec: str) -> bool:
     """Some codecs, such as base64, are not; and not every system has all of them."""
     try:
         "".encode(codec)
-    except (LookupError, ValueError):
+        codecs.getincrementaldecoder(codec)().decode(pa.py_buffer(b"a"))  # as Arrow hands it over
+    except (LookupError, ValueError, TypeError, AttributeError):
         return False
     return True
 

@@ -16,7 +16,8 @@ from kohort.errors import MachineError, RequestError
 from kohort.inspecting.profile import Profile
 from kohort.inspecting.roles import Suggestion
 from kohort.job import require_job_file
-from kohort.staging import require_free, staged
+from kohort.staging import staged
+from kohort.tables import require_other
 from kohort.tree_builders import Rule, Values
 
 if TYPE_CHECKING:
@@ -158,7 +159,9 @@ def write(inspection: Inspection, job: Path | None, folder: Path | None, *, forc
     grown = _tree_files(inspection, folder) if folder is not None else {}
     if job is not None:
         require_job_file(job, force)
+    text = _job_naming({name: file for name, (file, _tree) in grown.items()}, job, inspection)
     for file, _tree in grown.values():
+        require_other(file, [inspection.source])
         if file.exists() and not force:
             raise RequestError(f"{file} exists. Choose another folder for the trees, or replace it with force (--force).")
     if folder is not None:
@@ -167,13 +170,21 @@ def write(inspection: Inspection, job: Path | None, folder: Path | None, *, forc
         except OSError as error:
             raise MachineError(f"The folder {folder} could not be made: {error.strerror}.") from None
     for file, tree in grown.values():
-        with staged(file, force) as staging:
-            hierarchies.save(tree, staging)
+        with staged(file, force) as part:
+            hierarchies.save(tree, part)
     if job is not None:
-        used = {name: os.path.relpath(file, job.parent) for name, (file, _tree) in grown.items()}
-        require_free(job, force)
-        with staged(job, force) as staging:
-            staging.write_text(job_text(inspection, used), encoding="utf-8")
+        with staged(job, force) as part:
+            part.write_bytes(text)
+
+
+def _job_naming(trees: Mapping[str, Path], job: Path | None, inspection: Inspection) -> bytes:
+    """The job with these tree files, named from where it will lie."""
+    home = job.parent if job is not None else Path()
+    used = {name: os.path.relpath(file, home) for name, file in trees.items()}
+    try:
+        return job_text(inspection, used).encode()
+    except UnicodeEncodeError:
+        raise RequestError("The name of the folder of trees is not text, so no job can name it. Choose another.") from None
 
 
 def _tree_files(inspection: Inspection, folder: Path) -> dict[str, tuple[Path, hierarchies.Tree]]:

@@ -84,6 +84,8 @@ def profile(column: pa.ChunkedArray, name: str, missing: Sequence[str], tokens: 
         values, places = distinct(column, name, (*missing, *absent))
         texts = as_text(values)
     reading = kinds.read(values) or kinds.TEXT
+    if reading.unfit is not None or (reading.question and reading.numbers is None):  # infinite numbers, days of no calendar
+        reading = kinds.TEXT
     counts = np.bincount(places[places >= 0], minlength=len(values))
     step = max(1, len(texts) // SAMPLE)
     looked_at = texts.take(pa.array(np.arange(0, len(texts), step))) if step > 1 else texts
