@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all lint types format bench clean
+.PHONY: demo test test-all fuzz lint types format bench clean
 
 demo: $(VENV)/.core
 	$(BIN)/kohort demo
@@ -13,6 +13,13 @@ test: $(VENV)/.dev
 
 test-all: $(VENV)/.dev
 	$(BIN)/pytest -q -n auto -m "slow or not slow"
+
+# A longer run of the suite's generators; a failing case names the seed and the number that make it again.
+fuzz: CASES ?= 20000
+fuzz: SEED := $(or $(SEED),$(shell date +%s))
+fuzz: $(VENV)/.dev
+	@echo "make fuzz CASES=$(CASES) SEED=$(SEED)"
+	KOHORT_FUZZ_CASES=$(CASES) KOHORT_FUZZ_SEED=$(SEED) $(BIN)/pytest -q -n auto tests/test_fuzz.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check

@@ -6,6 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("kohort", deadline=None)  # the first call compiles, and machines are busy
+settings.load_profile("kohort")
 
 STRICT = os.environ.get("KOHORT_STRICT") == "1"
 SHARED = Path(__file__).resolve().parents[2] / "shared"

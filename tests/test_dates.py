@@ -224,3 +224,13 @@ def test_truth_values():
         kh.anonymize(
             pa.table({"smoker": ["0", "1", "2"], "s": ["x"] * 3}), quasi="smoker", sensitive="s", k=3, type={"smoker": "boolean"}
         )
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [(pa.timestamp("ns", "Europe/Bern"), "time zone that this machine does not know"), (pa.month_day_nano_interval(), "as text")],
+)
+def test_types_of_time_that_tell_no_day(kind, told):
+    column = pa.array([1, 1] if pa.types.is_timestamp(kind) else [pa.MonthDayNano([1, 2, 3])] * 2, kind)
+    with pytest.raises(RequestError, match=told):
+        kh.anonymize(pa.table({"q": column}), quasi="q", k=2)

@@ -430,3 +430,19 @@ def test_bytes_of_a_release_are_utf8_without_a_mark(tmp_path):
     (tmp_path / "in.csv").write_bytes("q,s\n1,é\n1,é\n".encode("utf-16"))
     kh.anonymize(tmp_path / "in.csv", quasi="q", sensitive="s", k=2, output=tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_bytes() == "q,s\n1,é\n1,é\n".encode()
+
+
+def test_a_link_does_not_count_rows_twice(tmp_path):
+    """Else everybody would hide among copies of themselves."""
+    (tmp_path / "parts").mkdir()
+    pq.write_table(pa.table({"q": [1, 2, 3], "s": ["a", "b", "c"]}), tmp_path / "parts" / "p.parquet")
+    (tmp_path / "parts" / "again").symlink_to(tmp_path / "parts")
+    (tmp_path / "parts" / "same.parquet").symlink_to(tmp_path / "parts" / "p.parquet")
+    for source in (tmp_path / "parts", tmp_path / "parts" / "**" / "*.parquet"):
+        assert tables.read(source)[0].num_rows == 3
+
+
+def test_a_row_that_readers_of_the_release_could_not_take(tmp_path):
+    (tmp_path / "long.csv").write_text(f"q,s\n1,a\n1,{'x' * (9 << 20)}\n", encoding="utf-8")
+    with pytest.raises(RequestError, match="row 2 has more than 8 MiB"):
+        tables.read(tmp_path / "long.csv")

@@ -645,3 +645,23 @@ def test_no_library_is_loaded_but_the_users(code, loaded):
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert ran.stdout == f"{loaded}\n"
+
+
+def test_nothing_lies_under_a_missing_struct():
+    hidden = pa.StructArray.from_arrays(
+        [pa.array([RARE, "a", "b", "c"])], names=["x"], mask=pa.array([True, False, False, False])
+    )
+    release = kh.anonymize(pa.table({"q": [1, 1, 2, 2], "s": hidden}), quasi="q", sensitive="s", k=2, keep_order=True).table
+    assert release["s"].to_pylist() == [None, {"x": "a"}, {"x": "b"}, {"x": "c"}]
+    assert RARE not in release["s"].combine_chunks().field("x").to_pylist()  # field() does not look at the struct's own gaps
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, release.schema) as writer:
+        writer.write_table(release)
+    assert RARE.encode() not in sink.getvalue().to_pybytes()
+
+
+@pytest.mark.parametrize("kind", [pa.struct([]), pa.list_(pa.duration("s")), pa.list_(pa.struct([]))])
+def test_nested_types_that_no_file_gives_back_are_refused(kind):
+    table = pa.table({"q": [1, 1], "s": pa.nulls(2, kind)})
+    with pytest.raises(RequestError, match="cannot be published as it is"):
+        kh.anonymize(table, quasi="q", sensitive="s", k=2)
