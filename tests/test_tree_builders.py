@@ -328,7 +328,7 @@ UNFIT: dict[str, tuple[Any, list[str], dict[str, Any], str]] = {
     "order names twice": (f"order:a,{RARE},{RARE}", ["a", RARE], {}, "names a value twice"),
     "no numbers": ("interval:5", ["1", "2", RARE], {}, "does not hold numbers"),
     "not all numbers": ("interval:5", ["1", "2", RARE], {"type": {"q": "integer"}}, "1 value.s. are not .* at row 3"),
-    "declared text": ("interval:5", ["1", "2"], {"type": {"q": "text"}}, "does not hold numbers"),
+    "declared text": ("interval:5", ["1", "2"], {"type": {"q": "text"}}, "by interval"),
     "no dates": ("date", ["2019-01-31", RARE], {}, "does not hold dates"),
     "not all dates": ("date", ["2019-01-31", RARE], {"type": {"q": "date"}}, r"1 value.s. are not dates .* the first at row 2\."),
     "two calendars": ("date", ["01/02/2019", "03/04/2019"], {}, "DD/MM/YYYY and as MM/DD/YYYY"),

@@ -18,7 +18,7 @@ from kohort.auditor import Evidence, Layout
 from kohort.engines import ENGINES, Engine, Result
 from kohort.engines.views import columns_of, release_view
 from kohort.errors import RequestError
-from kohort.inspecting import Inspection, inspect_table
+from kohort.inspecting import Inspection, inspect_table, require_header
 from kohort.job import Job
 from kohort.progress import Progress
 from kohort.schema import require_names, unknown_columns
@@ -149,7 +149,10 @@ def inspect(
             require_names(table.column_names)
     tokens = (missing,) if isinstance(missing, str) else tuple(missing)
     where = os.fspath(source) if isinstance(origin, Format) else None
-    return inspect_table(table, missing=tokens, encoding=encoding, source=where, progress=progress)
+    found = inspect_table(table, missing=tokens, encoding=encoding, source=where, progress=progress)
+    if isinstance(origin, Format) and origin.kind == "csv":
+        require_header(found)
+    return found
 
 
 def audit(

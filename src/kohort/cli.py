@@ -163,11 +163,14 @@ def inspect(
         return
     for line in inspection.lines():
         say(line)
-    if output:
+    if not inspection.risk.quasi:
+        say('\nBefore a job can run, give at least one column the role "quasi".')
+    elif output:
         command = shlex.join(["kohort", "anonymize", str(source), "-o", "release.csv", "--job", str(output)])
         say(f"\nThe job is in {output}. Review it, then: {command}")
     else:
-        say(f"\nWrite a job to start from: {shlex.join(['kohort', 'inspect', str(source), '-o', 'job.toml'])}")
+        given = [flag for token in missing for flag in ("--missing", token)] + (["--encoding", encoding] if encoding else [])
+        say(f"\nWrite a job to start from: {shlex.join(['kohort', 'inspect', str(source), *given, '-o', 'job.toml'])}")
 
 
 ANONYMIZE_EXAMPLES = """\b

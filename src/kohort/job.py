@@ -25,10 +25,11 @@ from kohort.algorithms import METHODS, Method, Options
 from kohort.errors import MachineError, RequestError, did_you_mean, nearest
 from kohort.privacy import Promise
 from kohort.schema import ROLES, Column, Role
-from kohort.tree_builders import is_short
+from kohort.tree_builders import is_misspelt, is_short
 
 PER_COLUMN = tuple(name for name in Column.model_fields if name != "role")
-QUASI_ONLY = tuple(name for name in PER_COLUMN if name != "allow")
+QUASI_ONLY = ("weight", "statistic")
+DESCRIPTIVE = ("type", "format", "hierarchy")  # a job may say them of any column, so that its role can be changed alone
 TABLES = ("promise", "columns", "option")
 TOO_DEEP = "The job is nested too deeply: settings stand in tables, not in tables of tables of tables."
 _UNPAIRED = re.compile("[\ud800-\udfff]")
@@ -218,7 +219,7 @@ def _relocated(nested: dict[str, Any], move: Any) -> dict[str, Any]:
     columns = nested.get("columns")
     for column in columns.values() if isinstance(columns, dict) else ():
         tree = column.get("hierarchy") if isinstance(column, dict) else None
-        if isinstance(tree, str) and not is_short(tree):
+        if isinstance(tree, str) and tree and not is_short(tree) and not is_misspelt(tree):
             column["hierarchy"] = _file(move(tree))
     return nested
 
@@ -271,6 +272,9 @@ def _fold_columns(columns: dict[str, Any], given: Mapping[str, Any]) -> list[str
         for name, value in values.items():
             if name in columns:
                 _merge(columns, name, {setting: _plain(value)})
+                has = columns[name].get("role") if isinstance(columns[name], Mapping) else None
+                if setting in DESCRIPTIVE and has in ROLES and has != "quasi":
+                    problems.append(f"Column {name!r} is {has}: {setting} only serves quasi-identifiers.")
             else:
                 problems.append(f"{setting} names column {name!r}, which has no role.{nearest(name, columns)}")
     return problems
@@ -280,7 +284,7 @@ def _take_role(columns: dict[str, Any], name: str, role: str) -> None:
     """Give a column a role. What it was told as something else goes with it: `--drop born` needs no word on its type."""
     before = columns.get(name)
     if isinstance(before, Mapping) and before.get("role") not in (None, role):
-        left = {*(QUASI_ONLY if role != "quasi" else ()), *(("allow",) if role != "other" else ())}
+        left = {*((*QUASI_ONLY, *DESCRIPTIVE) if role != "quasi" else ()), *(("allow",) if role != "other" else ())}
         columns[name] = {setting: value for setting, value in before.items() if setting not in left}
     _merge(columns, name, {"role": role})
 
@@ -327,7 +331,7 @@ def _plain(value: Any) -> Any:
 
 def _file(path: str) -> str:
     """A path that is not mistaken for a rule."""
-    return os.path.join(".", path) if is_short(path) else path  # noqa: PTH118 - a Path would drop the dot
+    return os.path.join(".", path) if is_short(path) or is_misspelt(path) else path  # noqa: PTH118 - a Path would drop the dot
 
 
 def _sentences(error: ValidationError, model: type[BaseModel], where: str = "setting") -> Iterable[str]:

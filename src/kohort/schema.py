@@ -56,6 +56,8 @@ class Column(BaseModel):
     def _rule_or_file(cls, given: Any) -> Any:
         if isinstance(given, Mapping) or (isinstance(given, str) and tree_builders.is_short(given)):
             return tree_builders.rule(given)
+        if isinstance(given, str) and (not given or tree_builders.is_misspelt(given)):
+            raise ValueError(tree_builders.no_such_rule(given))
         if not isinstance(given, (str, Rule, list, tuple, type(None))):
             raise ValueError("must be a tree file, its rows, or a rule")  # noqa: TRY004
         return given
@@ -157,7 +159,13 @@ def _trees(columns: Mapping[str, Column], folder: Path | None) -> tuple[dict[str
         source = column.hierarchy
         if source is None and folder and column.type in (None, "text"):
             source = next((str(file) for file in files if file.name == f"{name}.csv"), None)
-        if source is None or isinstance(source, Rule) or column.role != "quasi":
+        if source is None or column.role != "quasi":
+            continue
+        if isinstance(source, Rule):
+            if column.type is not None and column.type not in source.types:
+                problems.append(
+                    f"Column {name!r} is declared {column.type}, and its tree is by {source.by}. Keep one of the two."
+                )
             continue
         if column.type not in (None, "text"):
             problems.append(f"Column {name!r} has a tree and is declared {column.type}. Keep one of the two.")

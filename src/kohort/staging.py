@@ -6,6 +6,7 @@ as long as its run lives; what nobody holds any more is a dead run's. Where ther
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
@@ -27,6 +28,7 @@ except ImportError:  # Windows
 PART = re.compile(r"\.kohort-[0-9a-f]{16}\.part")
 SCRATCH = re.compile(r"kohort-[0-9a-f]{16}")
 LOCK = "lock"  # the file in a scratch folder that its run holds
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 GRACE = 60  # seconds in which what was just created gets its lock and its first byte
 OPEN_AS_IT_IS = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
@@ -48,9 +50,11 @@ def staged(target: Path, force: bool = False) -> Iterator[Path]:
         path.replace(target)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else "the disk failed"  # Arrow says more, and less clearly
-        raise MachineError(f"{target} could not be written: {reason}. Make room there, or choose another place.") from None
+        advice = "Make room there, or choose" if error.errno in FULL else "Choose"
+        raise MachineError(f"{target} could not be written: {reason}. {advice} another place.") from None
     finally:
-        path.unlink(missing_ok=True)
+        with suppress(OSError):  # a file system that cannot be written to complains of that too
+            path.unlink(missing_ok=True)
         _let_go(held)
 
 

@@ -52,7 +52,8 @@ def format_of(path: Path, delimiter: str = ",") -> Format:
     kind = next((kind for kind, suffixes in KINDS.items() if suffix in suffixes), None)
     if kind is None or (compression and kind != "csv"):
         known = ", ".join(suffix for suffixes in KINDS.values() for suffix in suffixes)
-        raise RequestError(f"The name {path.name!r} does not say a format. Use one of {known}; text may add .gz or .zst.")
+        sheet = " Save the sheet as CSV." if suffix in (".xlsx", ".xls", ".ods") else ""
+        raise RequestError(f"The name {path.name!r} does not say a format.{sheet} Use one of {known}; text may add .gz or .zst.")
     if suffix in TABBED:
         delimiter = "\t"
     elif suffix == ".csv" and delimiter == "\t":
@@ -151,7 +152,10 @@ def require_distinct(names: list[str]) -> None:
     doubled = [number for number, name in enumerate(names, start=1) if times[name] > 1]
     if doubled:
         numbers = ", ".join(map(str, doubled[:8]))
-        raise RequestError(f"Several columns of the table have the same name (columns {numbers}). Rename them.")
+        raise RequestError(
+            f"Several columns of the table have the same name (columns {numbers}). Rename them; if its first line is a row, put "
+            "the columns' names above it."
+        )
 
 
 def _plain(table: pa.Table) -> pa.Table:

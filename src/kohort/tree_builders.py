@@ -6,6 +6,7 @@ Written short as `interval:5,10,20`, `date:month,year`, `prefix:3,2`, `order:low
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -13,14 +14,14 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import pairwise
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
 from kohort import calendars, hierarchies
-from kohort.errors import RequestError
+from kohort.errors import RequestError, nearest
 from kohort.hierarchies import ROOT, Tree
 from kohort.kinds import Reading
 
@@ -60,6 +61,10 @@ class Rule(BaseModel, ABC):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    by: str
+    types: ClassVar[tuple[str, ...]] = ("text", "boolean")
+    """What a column may be declared to be and still get such a tree."""
+
     def tree(self, values: Values) -> Tree:
         """The tree above these values."""
         if len(values.texts) > MOST_LEAVES:
@@ -89,6 +94,7 @@ class Rule(BaseModel, ABC):
 class Interval(Rule):
     """Numbers in bands of equal width, each step a multiple of the one before."""
 
+    types: ClassVar = ("integer", "decimal")
     by: Literal["interval"] = "interval"
     steps: tuple[Annotated[float, Field(gt=0, allow_inf_nan=False)], ...] = Field(
         default=(5, 10, 20), min_length=1, max_length=20
@@ -127,6 +133,7 @@ class Interval(Rule):
 class Date(Rule):
     """Dates by the calendar."""
 
+    types: ClassVar = ("date", "timestamp")
     by: Literal["date"] = "date"
     levels: tuple[DateLevel, ...] = Field(default=("month", "quarter", "year", "decade"), min_length=1)
 
@@ -267,12 +274,24 @@ _SHORT: dict[str, tuple[str, Callable[[str], Any]]] = {
     "rare": ("least", int),
     "flat": ("values", str),
 }
+_LIKE_A_RULE = re.compile(r"[A-Za-z]{2,}:.*", re.DOTALL)
 _EXAMPLE = {"interval": "5,10,20", "prefix": "3,2", "rare": "20"}
 
 
 def is_short(text: str) -> bool:
     """Whether a text is a rule and not the name of a file."""
     return text.partition(":")[0] in _SHORT
+
+
+def is_misspelt(text: str) -> bool:
+    """Whether a text that is no rule looks like one; a file of such a name is called `./name:more`."""
+    return _LIKE_A_RULE.fullmatch(text) is not None and not is_short(text)
+
+
+def no_such_rule(text: str) -> str:
+    """What to say of it; what follows the colon may be values."""
+    word = text.partition(":")[0]
+    return f"names no rule {word!r}.{nearest(word.lower(), _SHORT)}" if word else "must be a tree file, its rows, or a rule"
 
 
 def rule(given: str | Mapping[str, Any]) -> Rule:

@@ -24,7 +24,7 @@ class Check:
         return {"name": self.name, "required": self.required, "found": self.found, "verdict": self.verdict}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evidence:
     """The checks of one audit and the figures they rest on, all read from the release itself."""
 
@@ -41,6 +41,11 @@ class Evidence:
     @property
     def passed(self) -> bool:
         return all(check.verdict != "fail" for check in self.checks)
+
+    def __repr__(self) -> str:
+        failed = ", ".join(check.name for check in self.failures())
+        verdict = f"FAILED: {failed}" if failed else "passed"
+        return f"Evidence({self.rows:,} rows, {self.classes:,} classes, k={self.k}, audit {verdict})"
 
     def failures(self) -> list[Check]:
         return [check for check in self.checks if check.verdict == "fail"]

@@ -16,11 +16,12 @@ from kohort.errors import RequestError
 from kohort.inspecting import draft
 from kohort.inspecting.profile import AMBIGUOUS_TOKENS, TOKENS, Profile, profile
 from kohort.inspecting.risk import Combination, Risk, assess
-from kohort.inspecting.roles import Suggestion, suggest
+from kohort.inspecting.roles import Suggestion, repeating, suggest
 from kohort.job import Job
 from kohort.progress import Progress
+from kohort.schema import ROW_LIKE
 
-__all__ = ["Combination", "Inspection", "Profile", "Risk", "Suggestion", "inspect_table"]
+__all__ = ["Combination", "Inspection", "Profile", "Risk", "Suggestion", "inspect_table", "require_header"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,7 +39,7 @@ class Inspection:
     source: str | None = None
 
     def __repr__(self) -> str:
-        alone = f"{self.risk.unique:,} persons alone with their quasi-identifiers"
+        alone = f"{self.risk.unique:,} rows alone with their quasi-identifiers"
         return f"Inspection({self.rows:,} rows, {len(self.profiles)} columns, k={self.risk.k} as it stands, {alone})"
 
     def _repr_html_(self) -> str:
@@ -61,6 +62,11 @@ class Inspection:
         """Write the job, and with `trees` a file for each tree into that folder, which the job then uses."""
         draft.write(self, Path(path) if path is not None else None, Path(trees) if trees is not None else None, force=force)
 
+    @cached_property
+    def repeating(self) -> tuple[str, ...]:
+        """Identifiers that repeat: if one of them numbers persons, k counts rows and not persons."""
+        return tuple(one.name for one in repeating(self.profiles, self.suggestions))
+
     def lines(self) -> list[str]:
         """The findings as lines for a terminal."""
         return draft.report_lines(self)
@@ -70,6 +76,7 @@ class Inspection:
         return {
             "rows": self.rows,
             "missing": list(self.missing),
+            "repeating": list(self.repeating),
             "columns": [_told(*pair) for pair in zip(self.profiles, self.suggestions, strict=True)],
             "risk": {
                 "quasi": list(self.risk.quasi),
@@ -95,8 +102,8 @@ def inspect_table(
 ) -> Inspection:
     """Look at every column of a table; `missing` are texts already known to stand for nothing."""
     progress = progress or Progress()
-    if not table.num_columns:
-        raise RequestError("The table has no columns.")
+    if not table.num_columns or not table.num_rows:
+        raise RequestError(f"The table has no {'rows' if table.num_columns else 'columns'}.")
     with progress.step("inspect", total=table.num_columns):
         done = progress.slot()
         profiles = []
@@ -109,6 +116,17 @@ def inspect_table(
         quasi = [one for one, suggestion in zip(profiles, suggestions, strict=True) if suggestion.role == "quasi"]
         risk = assess(quasi, table.num_rows)
     return Inspection(table.num_rows, tuple(profiles), tuple(suggestions), (*missing, *tokens), risk, encoding, source)
+
+
+def require_header(inspection: Inspection) -> None:
+    """Refuse a table whose names stand among the values below them: its header is somebody's record."""
+    own = [at for at, one in enumerate(inspection.profiles, start=1) if pc.any(pc.equal(one.texts, one.name)).as_py()]
+    if len(own) >= max(2, ROW_LIKE * len(inspection.profiles)):
+        numbers = ", ".join(map(str, own[:8]))
+        raise RequestError(
+            f"The first line looks like a row: {len(own)} of {len(inspection.profiles)} names (columns {numbers}) are also "
+            "values below them. Put the columns' names above it."
+        )
 
 
 def _agreed(table: pa.Table, profiles: list[Profile], missing: Sequence[str]) -> tuple[list[Profile], list[str]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,8 +65,12 @@ def _risk_lines(inspection: Inspection) -> list[str]:
     risk = inspection.risk
     if not risk.quasi:
         return ['# No column was recognised as one that others may know of a person. Name at least one: role = "quasi".']
-    alone = f"{risk.unique:,} of {inspection.rows:,} persons ({risk.unique_share:.1%})"
+    alone = f"{risk.unique:,} of {inspection.rows:,} rows ({risk.unique_share:.1%})"
     return [
+        *(
+            f"# {name!r} repeats: if it numbers persons, k counts rows and not persons. Keep one row for each person."
+            for name in inspection.repeating
+        ),
         f"# As the table stands, {alone} are alone with their quasi-identifiers; k = {risk.k}.",
         *(
             f"# By {' and '.join(map(repr, worst.columns))} alone: {worst.unique:,} ({worst.share:.1%})."
@@ -86,10 +91,9 @@ def _column_lines(profile: Profile, suggestion: Suggestion, tree_file: str | Non
     if suggestion.rule is None or tree_file is None:  # a tree file takes the values as text
         lines.append(f'type = "{suggestion.type}"')
     if suggestion.format:
-        asked = "  # guess: the day might come first or the month" if profile.reading.question else ""
-        lines.append(f"format = {_text(suggestion.format)}{asked}")
+        lines.append(f"format = {_text(suggestion.format)}{'  # guess' if profile.reading.question else ''}")
     elif profile.reading.question:
-        lines[-1] += "  # guess: the comma might mark thousands"
+        lines[-1] += "  # guess"
     if suggestion.rule is not None:
         lines.append(f"hierarchy = {_text(tree_file) if tree_file else _rule(suggestion.rule)}  # guess")
     elif suggestion.choice is not None:
@@ -164,17 +168,35 @@ def write(inspection: Inspection, job: Path | None, folder: Path | None, *, forc
         require_other(file, [inspection.source])
         if file.exists() and not force:
             raise RequestError(f"{file} exists. Choose another folder for the trees, or replace it with force (--force).")
-    if folder is not None:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise MachineError(f"The folder {folder} could not be made: {error.strerror}.") from None
-    for file, tree in grown.values():
-        with staged(file, force) as part:
-            hierarchies.save(tree, part)
-    if job is not None:
-        with staged(job, force) as part:
-            part.write_bytes(text)
+    with _all_or_nothing(folder) as made:
+        for file, tree in grown.values():
+            with staged(file, force) as part:
+                hierarchies.save(tree, part)
+            made.append(file)
+        if job is not None:
+            with staged(job, force) as part:
+                part.write_bytes(text)
+
+
+@contextmanager
+def _all_or_nothing(folder: Path | None) -> Iterator[list[Path]]:
+    """Make the folder of trees; if what follows fails, or is interrupted, take it and the files named back."""
+    made: list[Path] = []
+    was_there = folder is None or folder.is_dir()
+    try:
+        if folder is not None:
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise MachineError(f"The folder {folder} could not be made: {error.strerror}.") from None
+        yield made
+    except BaseException:
+        with suppress(OSError):
+            for file in made:
+                file.unlink(missing_ok=True)
+            if folder is not None and not was_there:
+                folder.rmdir()
+        raise
 
 
 def _job_naming(trees: Mapping[str, Path], job: Path | None, inspection: Inspection) -> bytes:

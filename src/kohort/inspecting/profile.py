@@ -20,6 +20,7 @@ from kohort.tables import as_text
 TOKENS = ("?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "#N/A", "<NA>", "(null)", "-", "--", ".")
 """Texts that usually stand for a missing value."""
 AMBIGUOUS_TOKENS = {"NA", "-", "."}  # Namibia; a mark of its own: missing only beside numbers, dates or longer texts
+NEARLY = 0.9  # share of rows that are numbers from which the others are worth a word
 SAMPLE = 2_000  # distinct values whose form is looked at
 
 
@@ -43,6 +44,8 @@ class Profile:
     contents: Contents = NOTHING
     unusable: str = ""
     """Why nothing can be said of its values."""
+    nearly: str = ""
+    """What keeps text from being numbers, if little does."""
 
     @property
     def kind(self) -> str:
@@ -64,6 +67,14 @@ class Profile:
     @property
     def unique_share(self) -> float:
         return self.unique / self.rows if self.rows else 0.0
+
+    def doubt(self) -> str:
+        """What a reader should know of how it was read, as a clause; nothing if it is plain."""
+        if self.reading.question and self.reading.format:
+            return f"; whether day or month comes first is guessed ({self.reading.format})"
+        if self.reading.question:
+            return "; that its comma marks decimals is guessed"
+        return self.nearly
 
     def held_by_fewer(self, than: int) -> int:
         """Values held by fewer rows than that."""
@@ -90,7 +101,25 @@ def profile(column: pa.ChunkedArray, name: str, missing: Sequence[str], tokens: 
     step = max(1, len(texts) // SAMPLE)
     looked_at = texts.take(pa.array(np.arange(0, len(texts), step))) if step > 1 else texts
     found = contents_of([str(text) for text in looked_at.to_pylist()], reading.kind)
-    return Profile(name, stored, len(column), reading, texts, counts, places.astype(np.int32), absent, found)
+    nearly = _nearly_numbers(texts, counts, places) if reading.kind == "text" else ""
+    return Profile(name, stored, len(column), reading, texts, counts, places.astype(np.int32), absent, found, nearly=nearly)
+
+
+def _nearly_numbers(texts: pa.Array, counts: NDArray[np.int64], places: NDArray[np.int64]) -> str:
+    """A column of numbers with a few other texts loses all that numbers could tell, so it is said which row to look at."""
+    if not len(texts) or pc.any(pc.match_substring_regex(texts, "^0[0-9]")).as_py():
+        return ""
+    bare = pc.utf8_trim_whitespace(texts)
+    fits = pc.match_substring_regex(bare, r"^[+-]?[0-9]+([.,][0-9]+)?$").to_numpy(zero_copy_only=False)
+    rows = int(counts[fits].sum())
+    if rows < NEARLY * counts.sum():
+        return ""
+    if fits.all():
+        padded = pc.not_equal(bare, texts)
+        return "; its numbers have blanks around them, so they are text: take the blanks out" if pc.any(padded).as_py() else ""
+    first = int(np.argmax(np.append(~fits, False)[places])) + 1
+    most = f"{rows:,} of {counts.sum():,} rows are numbers"
+    return f"; {most}, the first that is not is row {first:,}: mend it, or name what stands there with --missing"
 
 
 def _absent(texts: pa.Array, tokens: Sequence[str]) -> tuple[str, ...]:

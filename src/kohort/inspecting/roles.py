@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kohort.inspecting.profile import Profile
-from kohort.inspecting.words import Hint, hint, says_code, says_id
+from kohort.inspecting.words import Hint, ends_like_id, hint, says_code, says_id
 from kohort.schema import NEAR_UNIQUE, Role
 from kohort.tree_builders import Date, Interval, Order, Prefix, Rare, Rule
 
@@ -18,6 +18,7 @@ MANY_UNIQUE = 0.2  # share of rows with a value of their own from which a number
 NAMED_ID = 0.1  # distinct values per row from which a column that calls itself a number of something is one
 FEW_VALUES = 20  # numbers of so few values are codes if their name says so
 MOST_BANDS = 30  # ranges in words that are put in order in the job
+LONG_NUMBER = 8  # characters from which a code of one's own is a number of a card, an account, a contract
 LIFETIME = 40  # years over which dates of birth spread, and dates of events seldom do
 SMALL = 20  # rows below which shares say little
 
@@ -42,9 +43,11 @@ def suggest(profiles: Sequence[Profile]) -> list[Suggestion]:
     for later, other in _twins(profiles):
         if made[later].role in ("quasi", "sensitive", "other") and made[other].role != "drop":
             made[later] = Suggestion("drop", f"it says the same as {profiles[other].name!r}, value for value")
+    made = [_if_it_numbers_persons(profile, said, profiles, made) for profile, said in zip(profiles, made, strict=True)]
     if not any(suggestion.role == "quasi" for suggestion in made):
         made = [_if_nothing_else(profile, suggestion) for profile, suggestion in zip(profiles, made, strict=True)]
-    return [_with_tree(profile, suggestion) for profile, suggestion in zip(profiles, made, strict=True)]
+    made = [_with_tree(profile, suggestion) for profile, suggestion in zip(profiles, made, strict=True)]
+    return [replace(said, reason=said.reason + profile.doubt()) for profile, said in zip(profiles, made, strict=True)]
 
 
 def _suggest(profile: Profile) -> Suggestion:
@@ -60,8 +63,12 @@ def _suggest(profile: Profile) -> Suggestion:
         return Suggestion("drop", "it holds free text, which can name anyone")
     if profile.distinct == 1:
         return Suggestion("other", "it is the same for everyone")
-    if meant and meant.role == "identifier" and (profile.distinct > FEW_VALUES or profile.unique_share >= MANY_UNIQUE):
-        return Suggestion("identifier", f"its name speaks of {meant.meaning}")
+    if meant and meant.role == "identifier":
+        if profile.distinct > 2:
+            return Suggestion("identifier", f"its name speaks of {meant.meaning}")
+        return Suggestion("drop", f"its name speaks of {meant.meaning}; if it only says whether there is one, make it other")
+    if profile.contents.code_length >= LONG_NUMBER and profile.unique_share >= NEAR_UNIQUE:
+        return Suggestion("identifier", f"nearly every row has a code of its own, of {profile.contents.code_length} characters")
     if says_id(profile.name) and _numbers_persons(profile):
         return Suggestion("identifier", f"it numbers persons or rows: {profile.distinct:,} values in {profile.rows:,} rows")
     if meant and meant.role in ("quasi", "sensitive"):
@@ -86,6 +93,8 @@ def _numbers_persons(profile: Profile) -> bool:
 def _by_name(profile: Profile, meant: Hint) -> Suggestion:
     if meant.role == "quasi":
         return Suggestion("quasi", f"its name speaks of {meant.meaning}, which others may know")
+    if profile.kind == "text" and profile.unique_share >= NEAR_UNIQUE:
+        return Suggestion("drop", f"its name speaks of {meant.meaning}, but nearly every row has a text of its own")
     reason = f"its name speaks of {meant.meaning}, which nobody should learn"
     if profile.unique_share >= MANY_UNIQUE:
         alone = f"{profile.unique_share:.0%} of the rows have a value of their own"
@@ -106,6 +115,8 @@ def _by_numbers(profile: Profile) -> Suggestion:
     alone = f"{profile.unique:,} of {profile.rows:,} rows have a value of their own"
     if profile.unique_share >= NEAR_UNIQUE and profile.kind in ("integer", "text"):
         return Suggestion("identifier", f"it is as good as a key: {alone}")
+    if ends_like_id(profile.name) or says_id(profile.name):
+        return Suggestion("identifier", "it is called like a number or a name of somebody or something")
     if profile.unique_share >= MANY_UNIQUE:
         return Suggestion("drop", f"it can point to persons: {alone}")
     rare = profile.held_by_fewer(SHARED_BY)
@@ -124,6 +135,35 @@ def _if_nothing_else(profile: Profile, suggestion: Suggestion) -> Suggestion:
     if suggestion.role in ("other", "drop") and unknown and profile.unique_share < NEAR_UNIQUE:
         return Suggestion("quasi", "no column is recognised as one that others may know, so each that could be counts")
     return suggestion
+
+
+# --- several rows of one person
+
+
+def _if_it_numbers_persons(one: Profile, said: Suggestion, profiles: Sequence[Profile], made: Sequence[Suggestion]) -> Suggestion:
+    """A column each of whose values has one combination of quasi-identifiers numbers persons, whatever it is called."""
+    quasi = [profile for profile, suggestion in zip(profiles, made, strict=True) if suggestion.role == "quasi"]
+    could = said.role in ("other", "sensitive") and len(quasi) > 1 and one.kind in ("integer", "text") and not one.missing
+    if could and FEW_VALUES < one.distinct <= one.rows / 2 and all(_determines(one, profile) for profile in quasi):
+        return Suggestion("identifier", "each of its values has one combination of quasi-identifiers: it seems to number persons")
+    return said
+
+
+def repeating(profiles: Sequence[Profile], made: Sequence[Suggestion]) -> list[Profile]:
+    """Identifiers that repeat, and with them some quasi-identifiers: the rows of one value seem to be of one person."""
+    quasi = [profile for profile, suggestion in zip(profiles, made, strict=True) if suggestion.role == "quasi"]
+    return [
+        one
+        for one, said in zip(profiles, made, strict=True)
+        if said.role == "identifier" and 1 < one.distinct < one.rows - one.missing
+        if quasi and sum(_determines(one, profile) for profile in quasi) >= min(2, len(quasi))
+    ]
+
+
+def _determines(one: Profile, other: Profile) -> bool:
+    partner = np.zeros(one.distinct + 1, np.int64)
+    partner[one.places] = other.places
+    return bool(np.array_equal(partner[one.places], other.places))
 
 
 # --- columns that say the same
@@ -145,9 +185,7 @@ def _twins(profiles: Sequence[Profile]) -> list[tuple[int, int]]:
 def _same(one: Profile, other: Profile) -> bool:
     if not np.array_equal(np.sort(one.counts), np.sort(other.counts)) or one.missing != other.missing:
         return False
-    partner = np.full(one.distinct + 1, -1, np.int64)
-    partner[one.places] = other.places
-    return bool(np.array_equal(partner[one.places], other.places)) and len(np.unique(partner[:-1])) == one.distinct
+    return _determines(one, other) and _determines(other, one)
 
 
 # --- trees
@@ -169,9 +207,11 @@ def _with_tree(profile: Profile, suggestion: Suggestion) -> Suggestion:
         suggestion = replace(suggestion, reason=f"{suggestion.reason}; its numbers are taken for codes")
         kind = "text"
     if kind in ("integer", "decimal"):
-        return replace(
-            suggestion, type=kind, choice=Interval(steps=_steps(profile, age=meant is not None and meant.meaning == "age"))
-        )
+        bands = Interval(steps=_steps(profile, age=meant is not None and meant.meaning == "age"))
+        if kind == "decimal" and profile.unique_share >= MANY_UNIQUE and profile.distinct <= MOST_LEAVES:
+            why = "; in bands, for the ends of a range would be exact values of somebody"
+            return replace(suggestion, type=kind, rule=bands, reason=suggestion.reason + why)
+        return replace(suggestion, type=kind, choice=bands)
     return replace(suggestion, type=kind, rule=_text_rule(profile))
 
 

@@ -21,8 +21,13 @@ _IDENTIFIERS: dict[Meaning, str] = {
         "name firstname lastname surname forename givenname familyname fullname middlename maiden nachname vorname nom "
         "prenom nombre apellido cognome naam username nickname"
     ),
+    "a person": (
+        "patient pat person customer client member employee student subject participant respondent donor user owner "
+        "contact doctor physician hausarzt arzt mother father kunde mitglied"
+    ),
     "an address": (
-        "email mail phone telephone telefon mobile handy cellphone fax address adresse street strasse rue calle indirizzo"
+        "hausnr hausnummer twitter email mail phone telephone telefon mobile handy cellphone fax address adresse street "
+        "strasse rue calle indirizzo"
     ),
     "an official number": (
         "ssn passport iban socialsecurity nationalid taxid steuernummer versichertennummer versicherungsnummer "
@@ -30,14 +35,14 @@ _IDENTIFIERS: dict[Meaning, str] = {
         "imei fingerprint"
     ),
 }
-_IDS = "id ids key uuid guid nbr number nummer nr identifier pseudonym"
+_IDS = "id ids key uuid guid nbr number nummer nr no num identifier pseudonym"
 _QUASI: dict[Meaning, str] = {
     "age": "age alter edad eta leeftijd ageyears",
     "sex": "sex gender geschlecht sexe sexo sesso geslacht",
     "birth": "birth birthdate birthday dob born geburt geburtsdatum geburtsjahr naissance nacimiento nascita",
     "origin": (
-        "race ethnic ethnicity origin nationalit citizen citizenship staatsangehorigkeit country native "
-        "foreign foreigner migrant migration language sprache tribe caste"
+        "race ethnic ethnicity origin nationalit herkunft citizen citizenship staatsangehorigkeit country native foreign "
+        "foreigner migrant migration language sprache tribe caste"
     ),
     "place": (
         "zip zipcode postal postcode postcodes plz postleitzahl cap cp city town village municipality gemeinde county "
@@ -45,8 +50,8 @@ _QUASI: dict[Meaning, str] = {
         "wohnort neighborhood neighbourhood area lat lon latitude longitude geo"
     ),
     "family": (
-        "marital maritalstatus civilstatus familienstand relationship relation spouse married partner children "
-        "kids child kinder household householdsize siblings family parents"
+        "marital maritalstatus civilstatus familienstand relationship relation spouse married partner children kids child "
+        "kinder household householdsize siblings family parents"
     ),
     "education": "education educational school schooling degree university diploma bildung abschluss literacy",
     "work": (
@@ -59,15 +64,16 @@ _QUASI: dict[Meaning, str] = {
         "clinic specialty speciality provider payer insurance insurer visit encounter arrival referral"
     ),
     "time": "date datum day month year jahr time timestamp when",
-    "looks": "height bodyheight eyecolor haircolor size groesse",
+    "looks": "height bodyheight eyecolor haircolor size grosse",
 }
 _SENSITIVE: dict[Meaning, str] = {
     "health": (
         "disease illness diagnosis diagnoses diagnose diag icd condition symptom comorbidity treatment therapy therapie "
         "medication medications medicine drug drugs prescription procedure procedures surgery operation hiv aids cancer "
         "test result results lab labs blood glucose cholesterol pressure bmi weight readmitted readmission mortality "
-        "death died survival disability pregnancy pregnant contraception contraceptive method smoker smoking alcohol "
-        "mental vaccine vaccination allergy krankheit befund maladie enfermedad malattia"
+        "death died survival disability behinderung beeintrachtigung gewicht raucher ops pregnancy pregnant contraception "
+        "contraceptive method smoker smoking alcohol mental vaccine vaccination allergy krankheit befund maladie "
+        "enfermedad malattia"
     ),
     "money": (
         "income salary wage wages earnings earning pay amount balance credit credits debt debtor debtors loan savings "
@@ -75,7 +81,7 @@ _SENSITIVE: dict[Meaning, str] = {
         "capital gain loss revenue rent installment gehalt lohn einkommen betrag kosten salaire revenu ingreso stipendio "
         "reddito"
     ),
-    "belief": "religion religious belief faith confession konfession politics political party vote union orientation sexuality",
+    "belief": ("religion religious belief faith confession konfession politics political party vote union orientation sexuality"),
     "law": "crime offence offense conviction arrest sentence verdict",
     "outcome": "class target label outcome risk score rating grade grades marks performance churn default",
 }
@@ -113,6 +119,11 @@ def says_id(name: str) -> bool:
     return bool(set(words_of(name)) & set(_IDS.split()))
 
 
+def ends_like_id(name: str) -> bool:
+    """Whether a name of one word ends like that of a number or a name: UTILITYID, utilname."""
+    return "".join(words_of(name)).endswith(("id", "nr", "no", "nbr", "num", "name", "key"))
+
+
 def says_code(name: str) -> bool:
     """Whether a name says that its numbers are codes, not amounts."""
     return bool(set(words_of(name)) & {*_IDS.split(), "code", "type", "category", "class", "kind", "group", "status"})
@@ -120,6 +131,6 @@ def says_code(name: str) -> bool:
 
 def words_of(name: str) -> list[str]:
     """The words of a name in small letters without accents: `birthDate_1` is birth, date, 1."""
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    plain = unicodedata.normalize("NFKD", name.replace("ß", "ss")).encode("ascii", "ignore").decode()
     parted = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])", " ", plain)
     return re.findall(r"[a-z]+|\d+", parted.lower())

@@ -1,0 +1,45 @@
+"""Requests that are wrong in ways nobody thought of: made from a seed and a number, run, and judged.
+
+A case is (seed, number) and nothing else; `python -m tests.fuzzing SEED NUMBER` makes it again and shows what happened. It
+starts with a good table (`sources`) and a request that is right (`cases`), and then something is changed: the file
+(`damaged_files`, `damaged_text`, `damaged_bytes`), a tree (`trees`), the job (`jobs`), or the command line (`lines`). The
+request is run in this process (`running`), and `judging` looks at the exit code, at all that was said and at every file, and
+reads a release with readers that are not kohort's (`readers`). Every column of every table holds values that occur nowhere
+else, so that a message that quotes a cell is found out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.fuzzing.cases import Case, Rng
+from tests.fuzzing.damaged_files import bad_file
+from tests.fuzzing.jobs import bad_job
+from tests.fuzzing.judging import Judged, judge
+from tests.fuzzing.lines import bad_line
+from tests.fuzzing.running import Ran, run, snapshot
+from tests.fuzzing.sources import RARE
+from tests.fuzzing.trees import bad_tree
+
+__all__ = ["RARE", "Case", "Ran", "judge", "make", "snapshot", "try_case"]
+
+Family = Callable[[Rng, Path, int], Case]
+FAMILIES: tuple[Family, ...] = (bad_file, bad_job, bad_file, bad_tree, bad_line, bad_file, bad_job, bad_line)
+
+
+def make(seed: int, number: int, folder: Path) -> Case:
+    """The case of this number: its files in `folder`, and what is asked."""
+    rounds, turn = divmod(number, len(FAMILIES))
+    family = FAMILIES[turn]
+    mine = [place for place, other in enumerate(FAMILIES) if other is family]
+    return family(Rng(f"{seed}/{number}"), folder, rounds * len(mine) + mine.index(turn))
+
+
+def try_case(seed: int, number: int, folder: Path) -> Judged:
+    """Make, run and judge one case in an empty folder."""
+    case = make(seed, number, folder)
+    (folder / "scratch").mkdir()
+    before = snapshot(folder)
+    ran = run(case.arguments, folder)
+    return Judged(seed, number, case, ran, judge(case, ran, before, folder))
