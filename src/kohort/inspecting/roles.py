@@ -11,7 +11,7 @@ import numpy as np
 from kohort.inspecting.profile import Profile
 from kohort.inspecting.words import Hint, ends_like_id, hint, says_code, says_id
 from kohort.schema import NEAR_UNIQUE, Role
-from kohort.tree_builders import Date, Interval, Order, Prefix, Rare, Rule
+from kohort.tree_builders import MOST_LEAVES, Date, Interval, Order, Prefix, Rare, Rule
 
 SHARED_BY = 5  # rows that must hold each value of a column that is passed on without being understood
 MANY_UNIQUE = 0.2  # share of rows with a value of their own from which a number singles people out
