@@ -353,7 +353,7 @@ def _sentences(error: ValidationError, model: type[BaseModel], where: str = "set
         else:
             message = finding["msg"].replace("Input should be", "must be").replace("greater than or equal to", "at least")
             message = message.removeprefix("Value error, ")
-            yield f"{place} {message}."
+            yield f"{place} {message}" + ("" if message.endswith((".", "?")) else ".")
 
 
 def _is_setting(part: str) -> bool:

@@ -163,9 +163,7 @@ def _trees(columns: Mapping[str, Column], folder: Path | None) -> tuple[dict[str
             continue
         if isinstance(source, Rule):
             if column.type is not None and column.type not in source.types:
-                problems.append(
-                    f"Column {name!r} is declared {column.type}, and its tree is by {source.by}. Keep one of the two."
-                )
+                problems.append(f"Column {name!r} is declared {column.type} and has a tree by {source.by}. Keep one of the two.")
             continue
         if column.type not in (None, "text"):
             problems.append(f"Column {name!r} has a tree and is declared {column.type}. Keep one of the two.")
