@@ -443,3 +443,58 @@ def test_an_interrupted_write_takes_everything_back(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         inspection.write(tmp_path / "job.toml", trees=tmp_path / "trees")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_one_of_two_twins_that_is_kept_is_protected_as_both():
+    place = [n % 6 for n in range(300)]
+    table = pa.table(
+        {"age": [str(n % 40) for n in range(300)], "plz": [f"1011{n}" for n in place], "zone": [f"z {n}" for n in place]}
+    )
+    suggested = roles(kh.inspect(table))
+    assert sorted([suggested["plz"], suggested["zone"]]) == ["drop", "quasi"]
+
+
+def test_what_one_row_alone_holds_is_not_the_same_for_everyone():
+    alone = [None] * 199
+    table = pa.table({"name": ["Angela M", *alone], "zip": ["10117", *alone], "flag": ["X", *alone], "age": ["31"] * 200})
+    suggested = roles(kh.inspect(table))
+    assert "other" not in (suggested["name"], suggested["zip"], suggested["flag"])
+
+
+@pytest.mark.parametrize("name", ["account_id", "credit_card", "account", "carta_credito", "loan_id"])
+def test_accounts_and_cards_are_not_money(name):
+    table = pa.table({name: [f"{123456 + n % 50}.0" for n in range(200)], "age": [str(n % 9) for n in range(200)]})
+    assert roles(kh.inspect(table))[name] == "identifier"
+
+
+@pytest.mark.parametrize(
+    "name", ["codice_fiscale", "Matrikelnummer", "Lehrer", "DNI", "médecin", "Kennzeichen", "courriel", "suspect", "thing"]
+)
+def test_many_codes_or_names_are_never_passed_on_whatever_the_language(name):
+    for values in ([f"AB{n % 40:04d}" for n in range(200)], [f"Anna {'MKRS'[n % 4]}eier" for n in range(200)]):
+        table = pa.table({name: values, "age": [str(n % 9) for n in range(200)], "sex": ["f"] * 200})
+        assert roles(kh.inspect(table))[name] in ("identifier", "drop")
+
+
+@pytest.mark.parametrize(
+    "name", ["genere", "civilité", "Landkreis", "città", "pays", "profesión", "état_civil", "fecha", "Anrede"]
+)
+def test_what_others_may_know_is_known_in_other_languages(name):
+    table = pa.table({name: [f"v{n % 3}" for n in range(200)], "age": [str(n % 9) for n in range(200)]})
+    assert roles(kh.inspect(table))[name] == "quasi"
+
+
+def test_a_person_with_visits_is_seen():
+    rows = [(n % 20, 30 + n // 100, "mf"[n % 2], f"2019-0{1 + n % 9}-11") for n in range(200)]
+    table = pa.table(dict(zip(("patient", "age", "sex", "seen"), map(list, zip(*rows, strict=True)), strict=True)))
+    assert kh.inspect(table).repeating == ("patient",)
+
+
+def test_names_of_fields_do_not_reach_the_job():
+    table = pa.table({"s": pa.array([{"a\nb = 1": 1}] * 6), "age": ["1"] * 6, "sex": ["f"] * 6})
+    assert kh.inspect(table).job.columns["s"].role == "drop"
+
+
+def test_numbers_too_small_to_be_told_apart():
+    table = pa.table({"lat": [1e-320 * n for n in range(50)], "age": [1e-320 * n for n in range(50)]})
+    assert kh.inspect(table).job

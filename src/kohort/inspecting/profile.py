@@ -83,7 +83,7 @@ class Profile:
 
 def profile(column: pa.ChunkedArray, name: str, missing: Sequence[str], tokens: Sequence[str] = TOKENS) -> Profile:
     """Look at every value of a column; `missing` are texts known to stand for nothing, `tokens` texts that may."""
-    stored = str(column.type)
+    stored = "".join(mark if mark.isprintable() else " " for mark in str(column.type))[:60]  # fields of structs have names too
     try:
         values, places = distinct(column, name, missing)
         texts = as_text(values)

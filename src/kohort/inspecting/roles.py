@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kohort.inspecting.profile import Profile
-from kohort.inspecting.words import Hint, ends_like_id, hint, says_code, says_id
+from kohort.inspecting.words import NAMES, Hint, ends_like_id, hint, says_code, says_id
 from kohort.schema import NEAR_UNIQUE, Role
 from kohort.tree_builders import MOST_LEAVES, Date, Interval, Order, Prefix, Rare, Rule
 
@@ -19,7 +19,9 @@ NAMED_ID = 0.1  # distinct values per row from which a column that calls itself 
 FEW_VALUES = 20  # numbers of so few values are codes if their name says so
 MOST_BANDS = 30  # ranges in words that are put in order in the job
 LONG_NUMBER = 8  # characters from which a code of one's own is a number of a card, an account, a contract
+TINY = 1e-290  # a spread of which no twentieth can be told
 LIFETIME = 40  # years over which dates of birth spread, and dates of events seldom do
+STRICTEST = ("identifier", "quasi", "sensitive", "other")
 SMALL = 20  # rows below which shares say little
 
 
@@ -41,7 +43,10 @@ def suggest(profiles: Sequence[Profile]) -> list[Suggestion]:
     """One suggestion per column."""
     made = [_suggest(profile) for profile in profiles]
     for later, other in _twins(profiles):
-        if made[later].role in ("quasi", "sensitive", "other") and made[other].role != "drop":
+        if "drop" not in (made[later].role, made[other].role):
+            if STRICTEST.index(made[later].role) < STRICTEST.index(made[other].role):  # the one that is kept is protected as both
+                reason = f"it says the same as {profiles[later].name!r}; {made[later].reason}"
+                made[other] = replace(made[later], reason=reason)
             made[later] = Suggestion("drop", f"it says the same as {profiles[other].name!r}, value for value")
     made = [_if_it_numbers_persons(profile, said, profiles, made) for profile, said in zip(profiles, made, strict=True)]
     if not any(suggestion.role == "quasi" for suggestion in made):
@@ -61,20 +66,20 @@ def _suggest(profile: Profile) -> Suggestion:
         return Suggestion("identifier", f"it holds {profile.contents.direct}")
     if profile.contents.free_text:
         return Suggestion("drop", "it holds free text, which can name anyone")
-    if profile.distinct == 1:
-        return Suggestion("other", "it is the same for everyone")
     if meant and meant.role == "identifier":
         if profile.distinct > 2:
             return Suggestion("identifier", f"its name speaks of {meant.meaning}")
         return Suggestion("drop", f"its name speaks of {meant.meaning}; if it only says whether there is one, make it other")
     if profile.contents.code_length >= LONG_NUMBER and profile.unique_share >= NEAR_UNIQUE:
         return Suggestion("identifier", f"nearly every row has a code of its own, of {profile.contents.code_length} characters")
-    if says_id(profile.name) and _numbers_persons(profile):
+    if says_id(profile.name) and (_numbers_persons(profile) or (meant and meant.role == "sensitive")):
         return Suggestion("identifier", f"it numbers persons or rows: {profile.distinct:,} values in {profile.rows:,} rows")
     if meant and meant.role in ("quasi", "sensitive"):
         return _by_name(profile, meant)
     if profile.contents.names and profile.unique_share >= MANY_UNIQUE:
         return Suggestion("identifier", "it seems to hold names of persons")
+    if profile.distinct == 1 and not profile.missing:
+        return Suggestion("other", "it is the same for everyone")
     if profile.kind in ("date", "timestamp"):
         return Suggestion("quasi", _what_dates(profile))
     if profile.contents.icd:
@@ -93,8 +98,11 @@ def _numbers_persons(profile: Profile) -> bool:
 def _by_name(profile: Profile, meant: Hint) -> Suggestion:
     if meant.role == "quasi":
         return Suggestion("quasi", f"its name speaks of {meant.meaning}, which others may know")
-    if profile.kind == "text" and profile.unique_share >= NEAR_UNIQUE:
-        return Suggestion("drop", f"its name speaks of {meant.meaning}, but nearly every row has a text of its own")
+    if profile.kind == "text" and profile.unique_share >= MANY_UNIQUE:
+        alone = f"{profile.unique_share:.0%} of the rows have a text of their own"
+        return Suggestion("drop", f"its name speaks of {meant.meaning}, but {alone}, which can name anyone")
+    if profile.contents.code_length >= LONG_NUMBER and profile.distinct > FEW_VALUES:
+        return Suggestion("identifier", f"its name speaks of {meant.meaning}, but its codes are as long as numbers of cards")
     reason = f"its name speaks of {meant.meaning}, which nobody should learn"
     if profile.unique_share >= MANY_UNIQUE:
         alone = f"{profile.unique_share:.0%} of the rows have a value of their own"
@@ -126,6 +134,9 @@ def _by_numbers(profile: Profile) -> Suggestion:
             f"its name says nothing, and {rare:,} of its {profile.distinct:,} values are held by fewer than {SHARED_BY} rows; "
             "if others may know it make it quasi, if not sensitive or other",
         )
+    if profile.contents.names or profile.distinct > FEW_VALUES:
+        values = f"its {profile.distinct:,} values {'look like names' if profile.contents.names else 'are many'}"
+        return Suggestion("drop", f"its name says nothing, and {values}: they may tell who somebody is")
     return Suggestion("other", f"nobody stands out by it: each value is shared by at least {int(profile.counts.min()):,} rows")
 
 
@@ -142,22 +153,36 @@ def _if_nothing_else(profile: Profile, suggestion: Suggestion) -> Suggestion:
 
 def _if_it_numbers_persons(one: Profile, said: Suggestion, profiles: Sequence[Profile], made: Sequence[Suggestion]) -> Suggestion:
     """A column each of whose values has one combination of quasi-identifiers numbers persons, whatever it is called."""
-    quasi = [profile for profile, suggestion in zip(profiles, made, strict=True) if suggestion.role == "quasi"]
-    could = said.role in ("other", "sensitive") and len(quasi) > 1 and one.kind in ("integer", "text") and not one.missing
-    if could and FEW_VALUES < one.distinct <= one.rows / 2 and all(_determines(one, profile) for profile in quasi):
-        return Suggestion("identifier", "each of its values has one combination of quasi-identifiers: it seems to number persons")
-    return said
+    lasting = _lasting(profiles, made)
+    could = said.role in ("other", "sensitive", "drop") and one.kind in ("integer", "text") and not one.missing
+    if not could or len(lasting) < 2 or not FEW_VALUES < one.distinct <= one.rows / 2:
+        return said
+    if not all(_determines(one, other) for other in lasting):
+        return said
+    return Suggestion("identifier", "each of its values has one combination of quasi-identifiers: it seems to number persons")
 
 
 def repeating(profiles: Sequence[Profile], made: Sequence[Suggestion]) -> list[Profile]:
-    """Identifiers that repeat, and with them some quasi-identifiers: the rows of one value seem to be of one person."""
-    quasi = [profile for profile, suggestion in zip(profiles, made, strict=True) if suggestion.role == "quasi"]
+    """Identifiers that repeat: the rows of one value seem to be of one person. Names repeat by themselves."""
+    lasting = _lasting(profiles, made)
+
+    def of_one_person(one: Profile) -> bool:
+        meant = hint(one.name)
+        if (meant is None or meant.meaning != NAMES) and 2 * one.distinct <= one.rows - one.missing:
+            return True
+        return bool(lasting) and sum(_determines(one, other) for other in lasting) >= min(2, len(lasting))
+
     return [
         one
         for one, said in zip(profiles, made, strict=True)
-        if said.role == "identifier" and 1 < one.distinct < one.rows - one.missing
-        if quasi and sum(_determines(one, profile) for profile in quasi) >= min(2, len(quasi))
+        if said.role == "identifier" and 1 < one.distinct < one.rows - one.missing and of_one_person(one)
     ]
+
+
+def _lasting(profiles: Sequence[Profile], made: Sequence[Suggestion]) -> list[Profile]:
+    """Quasi-identifiers that stay the same from one row of a person to the next: not the dates of visits."""
+    both = zip(profiles, made, strict=True)
+    return [one for one, said in both if said.role == "quasi" and one.kind not in ("date", "timestamp")]
 
 
 def _determines(one: Profile, other: Profile) -> bool:
@@ -208,7 +233,8 @@ def _with_tree(profile: Profile, suggestion: Suggestion) -> Suggestion:
         kind = "text"
     if kind in ("integer", "decimal"):
         bands = Interval(steps=_steps(profile, age=meant is not None and meant.meaning == "age"))
-        if kind == "decimal" and profile.unique_share >= MANY_UNIQUE and profile.distinct <= MOST_LEAVES:
+        exact = profile.unique_share >= (MANY_UNIQUE if kind == "decimal" else NEAR_UNIQUE)
+        if exact and profile.distinct <= MOST_LEAVES and not (meant and meant.meaning == "age"):
             why = "; in bands, for the ends of a range would be exact values of somebody"
             return replace(suggestion, type=kind, rule=bands, reason=suggestion.reason + why)
         return replace(suggestion, type=kind, choice=bands)
@@ -236,7 +262,7 @@ def _steps(profile: Profile, *, age: bool) -> tuple[float, ...]:
     """Bands of 1, 2 or 5 times a power of ten, about twenty of the narrowest over the range."""
     numbers = profile.reading.numbers
     spread = float(numbers.max() - numbers.min()) if numbers is not None and len(numbers) else 0.0
-    if age or not spread or not np.isfinite(spread):
+    if age or spread < TINY or not np.isfinite(spread):
         return (5.0, 10.0, 20.0)
     power = 10.0 ** np.floor(np.log10(spread / 20))
     first = min((step for step in (1.0, 2.0, 5.0, 10.0) if step * power * 20 >= spread), default=10.0) * float(power)

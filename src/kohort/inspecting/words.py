@@ -16,54 +16,66 @@ class Hint(NamedTuple):
     meaning: Meaning
 
 
+NAMES = "a person's name"
 _IDENTIFIERS: dict[Meaning, str] = {
-    "a person's name": (
+    NAMES: (
         "name firstname lastname surname forename givenname familyname fullname middlename maiden nachname vorname nom "
         "prenom nombre apellido cognome naam username nickname"
     ),
     "a person": (
-        "patient pat person customer client member employee student subject participant respondent donor user owner "
-        "contact doctor physician hausarzt arzt mother father kunde mitglied"
+        "versicherter sachbearbeiter mitarbeiter lehrer schuler zeuge mieter fahrer witness suspect victim officer "
+        "teacher pupil nurse surgeon tenant driver manager guardian husband wife alias medecin eleve assure salarie "
+        "locataire paciente alumno alumna paziente dipendente intestatario nominativo nextofkin patient pat person "
+        "customer client member employee student subject participant respondent donor user owner contact doctor physician "
+        "hausarzt arzt mother father kunde mitglied"
     ),
     "an address": (
-        "hausnr hausnummer twitter email mail phone telephone telefon mobile handy cellphone fax address adresse street "
-        "strasse rue calle indirizzo"
+        "anschrift str tel addr addr1 msisdn courriel portable correo direccion movil cellulare domicilio hausnr "
+        "hausnummer twitter email mail phone telephone telefon mobile handy cellphone fax address adresse street strasse "
+        "rue calle indirizzo"
     ),
     "an official number": (
-        "ssn passport iban socialsecurity nationalid taxid steuernummer versichertennummer versicherungsnummer "
-        "insurancenumber licenseplate license licence accountnumber cardnumber mrn medicalrecord nhs ipaddress deviceid "
-        "imei fingerprint"
+        "cartacredito tarjetacredito account acct kto konto card kreditkarte karte carta tarjeta iban rib compte cuenta "
+        "conto policy polizza poliza matricule matricola nir dni nif curp cedula nss codicefiscale piva tessera targa "
+        "plate vin imsi mac login immatriculation passeport ausweis dossier expediente akte ssn passport socialsecurity "
+        "nationalid taxid steuernummer versichertennummer versicherungsnummer insurancenumber licenseplate license "
+        "licence accountnumber cardnumber mrn medicalrecord nhs ipaddress deviceid imei fingerprint"
     ),
 }
 _IDS = "id ids key uuid guid nbr number nummer nr no num identifier pseudonym"
 _QUASI: dict[Meaning, str] = {
     "age": "age alter edad eta leeftijd ageyears",
-    "sex": "sex gender geschlecht sexe sexo sesso geslacht",
-    "birth": "birth birthdate birthday dob born geburt geburtsdatum geburtsjahr naissance nacimiento nascita",
+    "sex": "genere genero genre civilite anrede sex gender geschlecht sexe sexo sesso geslacht",
+    "birth": ("jahrgang yob birth birthdate birthday dob born geburt geburtsdatum geburtsjahr naissance nacimiento nascita"),
     "origin": (
-        "race ethnic ethnicity origin nationalit herkunft citizen citizenship staatsangehorigkeit country native foreign "
-        "foreigner migrant migration language sprache tribe caste"
+        "pays pais paese etnia raza ethnie nacionalidad nazionalita langue lingua idioma race ethnic ethnicity origin "
+        "nationalit herkunft citizen citizenship staatsangehorigkeit country native foreign foreigner migrant migration "
+        "language sprache tribe caste"
     ),
     "place": (
-        "zip zipcode postal postcode postcodes plz postleitzahl cap cp city town village municipality gemeinde county "
-        "region province district state place ort stadt stadtteil bundesland kanton canton location residence resident "
-        "wohnort neighborhood neighbourhood area lat lon latitude longitude geo"
+        "kreis landkreis land citta ville ciudad commune comune provincia quartier barrio zip zipcode postal postcode "
+        "postcodes plz postleitzahl cap cp city town village municipality gemeinde county region province district state "
+        "place ort stadt stadtteil bundesland kanton canton location residence resident wohnort neighborhood "
+        "neighbourhood area lat lon latitude longitude geo"
     ),
     "family": (
-        "marital maritalstatus civilstatus familienstand relationship relation spouse married partner children kids child "
-        "kinder household householdsize siblings family parents"
+        "estadocivil statocivile etatcivil hijos figli enfants marital maritalstatus civilstatus familienstand "
+        "relationship relation spouse married partner children kids child kinder household householdsize siblings family "
+        "parents"
     ),
-    "education": "education educational school schooling degree university diploma bildung abschluss literacy",
+    "education": (
+        "ecole escuela scuola education educational school schooling degree university diploma bildung abschluss literacy"
+    ),
     "work": (
-        "occupation job profession beruf employment employed employer workclass work worker working industry sector "
-        "branche position title company military"
+        "profesion metier lavoro abteilung occupation job profession beruf employment employed employer workclass work "
+        "worker working industry sector branche position title company military"
     ),
     "housing": "housing house home wohnung dwelling tenure car vehicle",
     "care": (
         "admission admitted discharge disposition hospital hospitaltime stay lengthofstay los ward station department "
         "clinic specialty speciality provider payer insurance insurer visit encounter arrival referral"
     ),
-    "time": "date datum day month year jahr time timestamp when",
+    "time": "fecha data date datum day month year jahr time timestamp when",
     "looks": "height bodyheight eyecolor haircolor size grosse",
 }
 _SENSITIVE: dict[Meaning, str] = {
@@ -77,9 +89,8 @@ _SENSITIVE: dict[Meaning, str] = {
     ),
     "money": (
         "income salary wage wages earnings earning pay amount balance credit credits debt debtor debtors loan savings "
-        "checking account deposit property wealth asset assets tax cost costs charge charges expense expenses price "
-        "capital gain loss revenue rent installment gehalt lohn einkommen betrag kosten salaire revenu ingreso stipendio "
-        "reddito"
+        "checking deposit property wealth asset assets tax cost costs charge charges expense expenses price capital gain "
+        "loss revenue rent installment gehalt lohn einkommen betrag kosten salaire revenu ingreso stipendio reddito"
     ),
     "belief": ("religion religious belief faith confession konfession politics political party vote union orientation sexuality"),
     "law": "crime offence offense conviction arrest sentence verdict",
@@ -115,13 +126,16 @@ def hint(name: str) -> Hint | None:
 
 
 def says_id(name: str) -> bool:
-    """Whether a name says that its values number the rows or persons."""
-    return bool(set(words_of(name)) & set(_IDS.split()))
+    """Whether the last word of a name says that its values number rows or persons; `number_of_visits` counts."""
+    words = [word for word in words_of(name) if not word.isdigit()]
+    return bool(words) and words[-1] in _IDS.split()
 
 
 def ends_like_id(name: str) -> bool:
     """Whether a name of one word ends like that of a number or a name: UTILITYID, utilname."""
-    return "".join(words_of(name)).endswith(("id", "nr", "no", "nbr", "num", "name", "key"))
+    return "".join(words_of(name)).endswith(
+        ("id", "nr", "no", "nbr", "num", "name", "key", "nummer", "number", "numero", "zeichen", "code", "token")
+    )
 
 
 def says_code(name: str) -> bool:
