@@ -16,11 +16,10 @@ from tests.fuzzing.jobs import job_of, with_job
 from tests.fuzzing.sources import PLACES, RARE, plain_csv
 
 TREE = "".join(f'"{place}";{side} end;*\n' for place, side in PLACES.items())
+LINES = TREE.splitlines(keepends=True)
 Content = str | bytes | Callable[[Rng], str | bytes]
 WRONG_TREES: dict[str, Content] = {
-    "a value is missing": lambda rng: "".join(
-        rng.sample([line for line in TREE.splitlines(keepends=True) if RARE not in line], 4)
-    ),
+    "a value is missing": lambda rng: "".join(rng.sample([line for line in LINES if RARE not in line], 4)),
     "a value under two parents": TREE + f"{RARE};east end;*\n",
     "a value on two levels": TREE + f"{RARE};*\n",
     "a label under two parents": TREE.replace(";*", ";all;*") + "x;west end;none;*\n",
