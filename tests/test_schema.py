@@ -180,3 +180,12 @@ def test_a_folder_of_trees_and_columns_with_odd_names(tmp_path, name):
 def test_a_tree_and_a_number_type_contradict_each_other():
     (told,) = problems(TABLE.select(["age"]), quasi="age", hierarchy={"age": [["0", "*"]]}, type={"age": "integer"})
     assert "has a tree and is declared integer" in told
+
+
+def test_columns_may_be_named_by_codes():
+    """A header of numbers may be somebody's record, but not if every column that was asked for is there."""
+    table = pa.table({"age": [1, 1, 2, 2], "10115": [1, 2, 3, 4], "10117": [5, 6, 7, 8]})
+    assert kh.anonymize(table, quasi="age", sensitive=["10115", "10117"], k=2).evidence.passed
+    with pytest.raises(RequestError, match="'10116'") as caught:
+        kh.anonymize(table, quasi="age", sensitive=["10116", "10117"], k=2)
+    assert "10115" not in str(caught.value)

@@ -59,7 +59,7 @@ class Column(BaseModel):
         if isinstance(given, str) and (not given or tree_builders.is_misspelt(given)):
             raise ValueError(tree_builders.no_such_rule(given))
         if not isinstance(given, (str, Rule, list, tuple, type(None))):
-            raise ValueError("must be a tree file, its rows, or a rule")  # noqa: TRY004
+            raise ValueError(tree_builders.no_such_rule(""))  # noqa: TRY004 - pydantic tells of no other
         return given
 
     @field_serializer("hierarchy")
@@ -191,7 +191,7 @@ def require_names(names: Sequence[str]) -> None:
         numbers = ", ".join(map(str, cells[:8]))
         raise RequestError(
             f"The first line looks like a row, not like the names of columns: numbers, dates or addresses stand in {len(cells)} "
-            f"of its {len(names)} places ({numbers}). Put the columns' names above it."
+            f"of its {len(names)} places ({numbers}). Put the columns' names above it; if they are names, give each a letter."
         )
 
 
@@ -199,6 +199,8 @@ def unknown_columns(asked: Iterable[str], names: list[str]) -> list[str]:
     """What to say of columns that are not in the table. A header that may be somebody's record is not shown."""
     columns = list(asked)
     unknown = [name for name in columns if name not in names]
+    if not unknown:
+        return []
     hints = [_hint(name, names) for name in unknown]
     if row_like(names) or (len(unknown) == len(columns) and (any(map(_CELL.fullmatch, names)) or not any(hints))):
         return [
