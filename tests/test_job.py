@@ -24,6 +24,19 @@ from kohort.schema import ROLES, Column
 NAMES = st.sampled_from(["a,b", 'q"x', "two\nlines", "💉", "a.b", " a ", "'", "[x]", "=", "#", "\\", "é"]) | st.text(
     min_size=1, max_size=5
 )
+SHARES = st.floats(0, 1, exclude_min=True, exclude_max=True)
+SECRECY = st.fixed_dictionaries(
+    {},
+    optional={
+        "alpha": SHARES | st.dictionaries(NAMES, SHARES, min_size=1, max_size=3),
+        "l": st.integers(2, 100),
+        "entropy_l": st.floats(1.5, 100),
+        "recursive_l": st.tuples(st.integers(2, 9), st.floats(0.5, 9)),
+        "t": SHARES,
+        "beta": st.floats(0.1, 10),
+        "delta": st.floats(0.1, 10),
+    },
+)
 ROWS = st.lists(st.tuples(NAMES, st.text(max_size=3), st.just("*")), min_size=1, max_size=3).map(tuple)
 
 
@@ -44,6 +57,10 @@ def jobs(draw) -> Job:
             column |= draw(st.fixed_dictionaries({}, optional=optional))
         if column["role"] == "other":
             column |= draw(st.fixed_dictionaries({}, optional={"allow": st.booleans()}))
+        if column["role"] == "sensitive":
+            column |= draw(SECRECY)
+        if column["role"] == "unit" and any(other["role"] == "unit" for other in columns.values()):
+            column["role"] = "drop"
         columns[name] = column
     optional = {
         "method": st.sampled_from(["mondrian", "auto"]),
@@ -54,7 +71,10 @@ def jobs(draw) -> Job:
         "keep_order": st.booleans(),
         "row_order": st.sampled_from(["canonical", "given"]),
         "threads": st.integers(1, 1024),
-        "promise": st.fixed_dictionaries({}, optional={"k": st.integers(2, 10**6)}),
+        "promise": st.fixed_dictionaries({}, optional={"k": st.integers(20, 10**6)}),
+        "preset": st.sampled_from(["internal", "trusted", "public", "high-risk"]),
+        "suppress": st.floats(0, 1),
+        "suppressed": st.sampled_from(["leave", "star"]),
     }
     return Job.build({**draw(st.fixed_dictionaries({}, optional=optional)), "columns": columns})
 
@@ -122,6 +142,23 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "useless": ({"sensitive": "s", "weight": {"s": 2}}, "'s' is sensitive: weight only serves quasi"),
     "allow": ({"allow": "a"}, "'a' is quasi: allow only serves"),
     "number": ({"quasi": 5}, "quasi"),
+    "alpha": ({"sensitive": "s", "alpha": 0}, "alpha must be greater than 0"),
+    "weak alpha": ({"sensitive": "s", "alpha": 1}, "alpha must be less than 1"),
+    "named alpha": ({"sensitive": "s", "alpha": {"x": 2}}, "alpha.x must be less than 1"),
+    "weak l": ({"sensitive": "s", "l": 1}, "l must be at least 2"),
+    "t=0": ({"sensitive": "s", "t": 0}, "t must be greater than 0"),
+    "recursive": ({"sensitive": "s", "recursive_l": "3"}, "recursive_l must be two numbers, l and c: 3,2"),
+    "weak recursive": ({"sensitive": "s", "recursive_l": (1, 2)}, "an l of at least 2"),
+    "no secret": ({"l": 3}, "l speaks of sensitive columns, and none is named"),
+    "not secret": ({"columns": {"a": {"role": "quasi", "l": 3}}}, "'a' is quasi: l only serves sensitive columns"),
+    "distance": ({"sensitive": "s", "t_distance": "equal"}, "t_distance is given without t"),
+    "two units": ({"unit": ["u", "v"]}, "2 columns are units"),
+    "unit and quasi": ({"unit": "a"}, "'a' has two roles, quasi and unit"),
+    "below the floor": ({"preset": "public", "k": 5}, "k=5 is weaker than the preset public allows: 11"),
+    "exact ends": ({"preset": "public", "ranges": "tight"}, "ranges=tight is weaker than the preset public allows"),
+    "preset": ({"preset": "pubic"}, "Did you mean 'public'"),
+    "step": ({"step": {"a": 5}}, "'a' has a step, which only serves ranges on a grid"),
+    "suppress": ({"suppress": 2}, "suppress must be less than or equal to 1"),
     "allow flag": ({"other": "o", "allow": True}, "allow"),
 }
 
@@ -199,6 +236,24 @@ def test_settings_do_not_silently_outdo_each_other():
         assert job.promise.k == asked.get("k", 5)
 
 
+def test_a_promise_holds_for_every_sensitive_column_or_for_the_named_one():
+    every = Job.build(quasi="a", sensitive=["s", "r"], l=3, t=0.2)
+    assert {name: (asked.l, asked.t) for name, asked in every.secrecy().items()} == {"s": (3, 0.2), "r": (3, 0.2)}
+    named = Job.build(every, l={"s": 4}, alpha={"r": {"default": 0.5, "x": 0.1}})
+    assert {name: asked.asked for name, asked in named.secrecy().items()} == {"s": ["l", "t"], "r": ["alpha", "l", "t"]}
+    assert (named.secrecy()["s"].l, named.secrecy()["r"].l) == (4, 3)
+    again = Job.build(named, l=2)  # a flag speaks last, and of every column
+    assert {asked.l for asked in again.secrecy().values()} == {2}
+
+
+def test_a_preset_is_a_floor():
+    job = Job.build(quasi="a", preset="public")
+    assert (job.promise.k, job.ranges) == (11, "grid")
+    assert Job.build(quasi="a", preset="public", k=20).promise.k == 20
+    assert Job.from_toml(job.to_toml()) == job
+    assert (Job.build(quasi="a", preset="trusted").promise.k, Job.build(quasi="a", preset="trusted").ranges) == (5, "tight")
+
+
 def test_allow_false_does_not_allow():
     assert not Job.build(quasi="a", other="o", allow={"o": False}).columns["o"].allow
 
@@ -224,8 +279,37 @@ SAME: dict[str, tuple[dict[str, Any], str, list[str]]] = {
     "statistic": ({"statistic": {"a": "both"}}, '[columns.a]\nstatistic = "both"', ["--statistic", "a=both"]),
     "hierarchy": ({"hierarchy": {"a": "/t.csv"}}, '[columns.a]\nhierarchy = "/t.csv"', ["--hierarchy", "a=/t.csv"]),
     "allow": ({"allow": "o"}, "[columns.o]\nallow = true", ["--allow", "o"]),
+    "preset": ({"preset": "public"}, 'preset = "public"', ["--preset", "public"]),
+    "ranges": ({"ranges": "grid"}, 'ranges = "grid"', ["--ranges", "grid"]),
+    "step": (
+        {"ranges": "grid", "step": {"a": 2}},
+        'ranges = "grid"\n[columns.a]\nstep = 2',
+        ["--ranges", "grid", "--step", "a=2"],
+    ),
+    "suppress": ({"suppress": 0.02}, "suppress = 0.02", ["--suppress", "0.02"]),
+    "suppressed": ({"suppressed": "star"}, 'suppressed = "star"', ["--suppressed", "star"]),
+    "alpha": ({"alpha": 0.5}, "[promise]\nalpha = 0.5", ["--alpha", "0.5"]),
+    "alphas": (
+        {"alpha": {"default": 0.5, "x=y": 0.2}},
+        '[promise.alpha]\ndefault = 0.5\n"x=y" = 0.2',
+        ["--alpha", "0.5", "--alpha", "x=y=0.2"],
+    ),
+    "l": ({"l": 3}, "[promise]\nl = 3", ["--l", "3"]),
+    "entropy": ({"entropy_l": 2.5}, "[promise]\nentropy_l = 2.5", ["--entropy-l", "2.5"]),
+    "recursive": ({"recursive_l": (3, 2)}, "[promise]\nrecursive_l = [3, 2]", ["--recursive-l", "3,2"]),
+    "t": (
+        {"t": 0.2, "t_distance": "ordered"},
+        '[promise]\nt = 0.2\nt_distance = "ordered"',
+        ["--t", "0.2", "--t-distance", "ordered"],
+    ),
+    "beta": (
+        {"beta": 2, "beta_kind": "basic"},
+        '[promise]\nbeta = 2\nbeta_kind = "basic"',
+        ["--beta", "2", "--beta-kind", "basic"],
+    ),
+    "delta": ({"delta": 1.5}, "[promise]\ndelta = 1.5", ["--delta", "1.5"]),
 }
-ROLE_FLAGS = ["--quasi", "a", "--other", "o", "--sensitive", "s", "--identifier", "i", "--drop", "d"]
+ROLE_FLAGS = ["--quasi", "a", "--other", "o", "--sensitive", "s", "--identifier", "i", "--unit", "u", "--drop", "d"]
 
 
 def job_of_flags(monkeypatch, *flags: str) -> Job:
@@ -247,7 +331,7 @@ def job_of_flags(monkeypatch, *flags: str) -> Job:
 @pytest.mark.parametrize("name", SAME)
 def test_keyword_file_and_flag_mean_the_same(monkeypatch, name):
     given, text, flags = SAME[name]
-    roles = {"quasi": "a", "other": "o", "sensitive": "s", "identifier": "i", "drop": "d"}
+    roles = {"quasi": "a", "other": "o", "sensitive": "s", "identifier": "i", "unit": "u", "drop": "d"}
     by_keyword = Job.build(**roles, **given)
     assert job_of_flags(monkeypatch, *ROLE_FLAGS, *flags) == by_keyword
     with tempfile.TemporaryDirectory() as folder:

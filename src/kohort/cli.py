@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import shlex
 import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +12,7 @@ import click
 
 from kohort import __version__
 from kohort.errors import KohortError, MachineError
+from kohort.flags import ENCODING, MISSING, PATH, PRESETS_TOLD, names, pairs, promise_flags
 from kohort.running import run, say, watched_run, will_write
 
 if TYPE_CHECKING:
@@ -21,74 +20,6 @@ if TYPE_CHECKING:
     from kohort.auditor import Evidence
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
-
-
-# --- flags
-
-
-class _PathType(click.Path):
-    """A path; an empty one would stand for the current folder, which nobody means by it."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value == "":
-            self.fail("give a name.", param, ctx)
-        return super().convert(value, param, ctx)
-
-
-PATH = _PathType(path_type=Path)
-
-
-def _names(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> list[str] | None:
-    """One comma list, names quoted where they hold a comma; or the flag repeated, each taken as it stands."""
-    if len(given) == 1 and "," in given[0]:
-        try:
-            return next(csv.reader(given, skipinitialspace=True, strict=True))
-        except csv.Error:
-            message = "quotes or line ends inside a comma list; repeat the flag for each name instead."
-            raise click.BadParameter(message) from None
-    return list(given) or None
-
-
-def _pairs(convert: Callable[[str], Any] = str, *, last: bool = False) -> Callable[..., dict[str, Any] | None]:
-    """`column=value` flags as a dict."""
-
-    def parse(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> dict[str, Any] | None:
-        pairs: dict[str, Any] = {}
-        for text in given:
-            name, equals, value = text.rpartition("=") if last else text.partition("=")
-            if not equals or not name:
-                message = "give name=value."
-                raise click.BadParameter(message)
-            try:
-                pairs[name] = convert(value)
-            except ValueError:
-                message = "give name=number."
-                raise click.BadParameter(message) from None
-        return pairs or None
-
-    return parse
-
-
-def _columns_flag(name: str, text: str) -> Callable[..., Any]:
-    return click.option(f"--{name}", multiple=True, callback=_names, metavar="A,B", help=text)
-
-
-def _promise_flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What both `anonymize` and `audit` ask: which columns, which promise."""
-    flags = [
-        click.option("--job", "job_file", type=PATH, metavar="FILE", help="A job in TOML or JSON; flags change it."),
-        _columns_flag("quasi", "Columns that others may know of a person: age, sex, zip, ..."),
-        _columns_flag("sensitive", "Columns that nobody should learn of a person; published as they are."),
-        _columns_flag("identifier", "Columns that name a person; never published."),
-        _columns_flag("other", "Columns to publish as they are."),
-        _columns_flag("drop", "Columns to leave out."),
-        click.option("--k", type=int, metavar="5", help="Every person hides among at least this many. [default: 5]"),
-        click.option("--threads", type=int, metavar="N", help="Threads to use. [default: all cores]"),
-        click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout."),
-    ]
-    for flag in reversed(flags):
-        command = flag(command)
-    return command
 
 
 EXIT_CODES = """\b
@@ -114,13 +45,6 @@ def group() -> None:
 
 # --- commands
 
-
-ENCODING = click.option(
-    "--encoding", metavar="latin-1", help="Encoding of a text file. [default: UTF-8; UTF-16 is found by its first bytes]"
-)
-MISSING = click.option(
-    "--missing", multiple=True, metavar="'?'", help="Text that stands for a missing value, beside the empty one; repeat for more."
-)
 
 INSPECT_EXAMPLES = """\b
 Examples:
@@ -179,11 +103,15 @@ Examples:
          --sensitive disease --identifier name --k 5
   kohort anonymize patients.parquet -o release.parquet --job job.toml --k 11
   kohort anonymize patients.csv -o release.csv --job job.toml --json
+  kohort anonymize patients.csv -o release.csv --job job.toml --preset public --l 3
+
 """
 
 
 @group.command(
-    short_help="Publish a table so that all hide among k.", epilog=ANONYMIZE_EXAMPLES, options_metavar="-o OUTPUT [OPTIONS]"
+    short_help="Publish a table so that all hide among k.",
+    epilog=ANONYMIZE_EXAMPLES + PRESETS_TOLD,
+    options_metavar="-o OUTPUT [OPTIONS]",
 )
 @click.argument("source", metavar="INPUT", type=PATH)
 @click.option(
@@ -194,49 +122,61 @@ Examples:
     metavar="OUTPUT",
     help="File to write: .csv, .tsv, .parquet, .arrow; text may add .gz or .zst.",
 )
-@_promise_flags
+@promise_flags
 @click.option("--method", metavar="NAME", help="How groups are formed; `kohort methods` lists them. [default: mondrian]")
-@click.option(
-    "--option", multiple=True, callback=_pairs(), metavar="NAME=VALUE", help="An option of the method; repeat for more."
-)
+@click.option("--option", multiple=True, callback=pairs(), metavar="NAME=VALUE", help="An option of the method; repeat for more.")
 @click.option("--hierarchies", type=PATH, metavar="DIR", help="Folder of tree files named after their columns.")
 @click.option(
     "--hierarchy",
     multiple=True,
-    callback=_pairs(),
+    callback=pairs(),
     metavar="COL=TREE",
     help="The tree of one column: a file of value;level1;...;* or a rule such as interval:5,10 or prefix:3,2.",
 )
 @click.option(
     "--type",
     multiple=True,
-    callback=_pairs(last=True),
+    callback=pairs(last=True),
     metavar="COL=TYPE",
     help="integer, decimal, boolean, date, timestamp or text. [default: found]",
 )
 @click.option(
     "--format",
     multiple=True,
-    callback=_pairs(last=True),
+    callback=pairs(last=True),
     metavar="COL=DD.MM.YYYY",
     help="How dates are written. [default: found]",
 )
 @click.option(
     "--weight",
     multiple=True,
-    callback=_pairs(float, last=True),
+    callback=pairs(float, last=True),
     metavar="COL=2",
     help="How much a column's loss counts in the search.",
 )
 @click.option(
-    "--statistic", multiple=True, callback=_pairs(last=True), metavar="COL=both", help="Publish a number's range, mean or both."
+    "--statistic", multiple=True, callback=pairs(last=True), metavar="COL=both", help="Publish a number's range, mean or both."
+)
+@click.option("--ranges", metavar="tight|grid", help="Publish a range's true ends, or the next steps of a grid. [default: tight]")
+@click.option(
+    "--step",
+    multiple=True,
+    callback=pairs(float, last=True),
+    metavar="COL=5",
+    help="The grid of one column. [default: 5 for integers, 1 for decimals, months for dates]",
+)
+@click.option("--suppress", type=float, metavar="0.02", help="Share of the rows that may be left out. [default: 0]")
+@click.option(
+    "--suppressed",
+    metavar="leave|star",
+    help="Such rows leave, or stay as one class of * if it keeps the promise. [default: leave]",
 )
 @MISSING
 @ENCODING
 @click.option(
     "--allow",
     multiple=True,
-    callback=_names,
+    callback=names,
     metavar="COL",
     help="Pass on an 'other' column although it looks like text or a key.",
 )
@@ -280,7 +220,7 @@ Examples:
 
 @group.command(short_help="Ask any file whether it is k-anonymous.", epilog=AUDIT_EXAMPLES)
 @click.argument("release", metavar="FILE", type=PATH)
-@_promise_flags
+@promise_flags
 @ENCODING
 def audit(release: Path, job_file: Path | None, as_json: bool, encoding: str | None, **settings: Any) -> None:
     """Is FILE k-anonymous? Re-reads it as it is, whoever made it; exit code 1 if it is not."""

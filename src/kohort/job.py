@@ -22,17 +22,19 @@ import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from kohort.algorithms import METHODS, Method, Options
-from kohort.errors import MachineError, RequestError, did_you_mean, nearest
-from kohort.privacy import Promise
+from kohort.errors import MachineError, RequestError, did_you_mean, listed, nearest
+from kohort.presets import PRESETS, Preset
+from kohort.privacy import SETTINGS, Promise, Secrecy
 from kohort.schema import ROLES, Column, Role
 from kohort.tree_builders import is_misspelt, is_short
 
-PER_COLUMN = tuple(name for name in Column.model_fields if name != "role")
-QUASI_ONLY = ("weight", "statistic")
+PER_COLUMN = tuple(name for name in Column.model_fields if name != "role" and name not in SETTINGS)
+QUASI_ONLY = ("weight", "statistic", "step")
 DESCRIPTIVE = ("type", "format", "hierarchy")  # a job may say them of any column, so that its role can be changed alone
 TABLES = ("promise", "columns", "option")
 TOO_DEEP = "The job is nested too deeply: settings stand in tables, not in tables of tables of tables."
 _UNPAIRED = re.compile("[\ud800-\udfff]")
+NO_FLOOR = Preset(2, "tight", "")
 AUTO = "mondrian"  # what `auto` stands for until it is a method of its own
 
 
@@ -50,6 +52,16 @@ class Job(BaseModel):
     hierarchies: str | None = Field(default=None, description="a folder of tree files named after their columns")
     keep_order: bool = Field(default=False, description="publish the rows in their order instead of shuffled")
     row_order: Literal["canonical", "given"] = Field(default="canonical", description="the order in which methods see rows")
+    preset: Literal["internal", "trusted", "public", "high-risk"] | None = Field(
+        default=None, description="a floor for what is promised: nothing weaker is accepted"
+    )
+    ranges: Literal["tight", "grid"] = Field(
+        default="tight", description="where a published range ends: at its rows, or on a grid"
+    )
+    suppress: float = Field(default=0, ge=0, le=1, description="the share of the rows that may be left out")
+    suppressed: Literal["leave", "star"] = Field(
+        default="leave", description="suppressed rows leave the release, or stay as one class of * if that keeps the promise"
+    )
     engine: Literal["memory"] = "memory"
     threads: int | None = Field(default=None, ge=1, le=1024, description="all cores if not given")
     promise: Promise = Field(default_factory=Promise)
@@ -72,7 +84,8 @@ class Job(BaseModel):
         """
         try:
             nested = _nested(base)
-            problems = [*_fold(nested, settings), *_not_unicode(nested), *_method_mistakes(nested), *_column_mistakes(nested)]
+            problems = [*_fold(nested, settings), *_not_unicode(nested), *_method_mistakes(nested)]
+            problems += [*_column_mistakes(nested), *_promise_mistakes(nested), *_stand_on_preset(nested)]
             job = cls.model_validate(nested)
         except ValidationError as error:
             raise RequestError([*problems, *_sentences(error, cls)]) from None
@@ -97,6 +110,10 @@ class Job(BaseModel):
     def names(self, role: Role) -> list[str]:
         return [name for name, column in self.columns.items() if column.role == role]
 
+    def secrecy(self) -> dict[str, Secrecy]:
+        """What is promised about each sensitive column."""
+        return {name: self.columns[name].over(self.promise) for name in self.names("sensitive")}
+
     def tree_files(self) -> list[Path]:
         """Every tree file that this job may read."""
         named = [Path(column.hierarchy) for column in self.columns.values() if isinstance(column.hierarchy, str)]
@@ -118,7 +135,7 @@ class Job(BaseModel):
             for name, column in self.columns.items()
         }
         head = {"version": self.version, "method": self.method}
-        return {**head, **given, "promise": self.promise.model_dump(mode="json"), "columns": columns}
+        return {**head, **given, "promise": self.promise.model_dump(mode="json", exclude_none=True), "columns": columns}
 
     def to_toml(self) -> str:
         return tomli_w.dumps(self.to_dict())
@@ -224,7 +241,7 @@ def _relocated(nested: dict[str, Any], move: Any) -> dict[str, Any]:
     return nested
 
 
-_SETTINGS = {*ROLES, *PER_COLUMN, "k", *Job.model_fields}
+_SETTINGS = {*ROLES, *PER_COLUMN, *SETTINGS, "k", *Job.model_fields}
 
 
 def _fold(nested: dict[str, Any], settings: Mapping[str, Any]) -> list[str]:
@@ -238,6 +255,8 @@ def _fold(nested: dict[str, Any], settings: Mapping[str, Any]) -> list[str]:
         _merge(nested, "promise", {"k": given["k"]})
     nested.setdefault("columns", {})
     if isinstance(nested["columns"], dict):
+        problems += _fold_roles(nested["columns"], given)
+        _fold_secrecy(nested, given)
         problems += _fold_columns(nested["columns"], given)
     nested.update({name: _plain(given[name]) for name in given if name in Job.model_fields and name not in TABLES})
     return problems
@@ -250,7 +269,7 @@ def _merge(nested: dict[str, Any], name: str, given: Any) -> None:
         nested[name] = {**before, **given} if isinstance(given, Mapping) else given
 
 
-def _fold_columns(columns: dict[str, Any], given: Mapping[str, Any]) -> list[str]:
+def _fold_roles(columns: dict[str, Any], given: Mapping[str, Any]) -> list[str]:
     problems: list[str] = []
     role_of: dict[str, str] = {}
     for role in ROLES:
@@ -262,6 +281,28 @@ def _fold_columns(columns: dict[str, Any], given: Mapping[str, Any]) -> list[str
         problems += [f"Column {name!r} has two roles, {role_of[name]} and {role}. Give it one." for name in twice]
     for name, role in role_of.items():
         _take_role(columns, name, role)
+    return problems
+
+
+def _fold_secrecy(nested: dict[str, Any], given: Mapping[str, Any]) -> None:
+    """A promise about sensitive values holds for every sensitive column, unless it names the columns it is about."""
+    columns = {name: column for name, column in nested["columns"].items() if isinstance(column, dict)}
+    secrets = {name for name, column in columns.items() if column.get("role") == "sensitive"}
+    for setting in SETTINGS:
+        value = given.get(setting)
+        if value is None:
+            continue
+        if isinstance(value, Mapping) and value and secrets.issuperset(value):
+            for name in value:
+                columns[name][setting] = value[name]
+        else:
+            _merge(nested, "promise", {setting: value})
+            for column in columns.values():
+                column.pop(setting, None)
+
+
+def _fold_columns(columns: dict[str, Any], given: Mapping[str, Any]) -> list[str]:
+    problems: list[str] = []
     for setting in PER_COLUMN:
         values = given.get(setting, {})
         if setting == "allow" and not isinstance(values, Mapping):
@@ -273,8 +314,8 @@ def _fold_columns(columns: dict[str, Any], given: Mapping[str, Any]) -> list[str
             if name in columns:
                 _merge(columns, name, {setting: _plain(value)})
                 has = columns[name].get("role") if isinstance(columns[name], Mapping) else None
-                if setting in DESCRIPTIVE and has in ROLES and has != "quasi":
-                    problems.append(f"Column {name!r} is {has}: {setting} only serves quasi-identifiers.")
+                if setting in DESCRIPTIVE and has in ROLES and has not in ("quasi", "sensitive"):
+                    problems.append(f"Column {name!r} is {has}: {setting} only serves quasi-identifiers and t-closeness.")
             else:
                 problems.append(f"{setting} names column {name!r}, which has no role.{nearest(name, columns)}")
     return problems
@@ -284,7 +325,11 @@ def _take_role(columns: dict[str, Any], name: str, role: str) -> None:
     """Give a column a role. What it was told as something else goes with it: `--drop born` needs no word on its type."""
     before = columns.get(name)
     if isinstance(before, Mapping) and before.get("role") not in (None, role):
-        left = {*((*QUASI_ONLY, *DESCRIPTIVE) if role != "quasi" else ()), *(("allow",) if role != "other" else ())}
+        left = {
+            *((*QUASI_ONLY, *DESCRIPTIVE) if role != "quasi" else ()),
+            *(SETTINGS if role != "sensitive" else ()),
+            *(("allow",) if role != "other" else ()),
+        }
         columns[name] = {setting: value for setting, value in before.items() if setting not in left}
     _merge(columns, name, {"role": role})
 
@@ -311,8 +356,52 @@ def _column_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
         given = [setting for setting in QUASI_ONLY if setting in column]
         if role in ROLES and role != "quasi" and given:
             yield f"Column {name!r} is {role}: {', '.join(given)} only serves quasi-identifiers."
+        promised = [setting for setting in SETTINGS if setting in column]
+        if role in ROLES and role != "sensitive" and promised:
+            yield f"Column {name!r} is {role}: {', '.join(promised)} only serves sensitive columns."
         if role in ROLES and role != "other" and column.get("allow"):
             yield f"Column {name!r} is {role}: allow only serves columns with the role other."
+        if column.get("step") is not None and nested.get("ranges", "tight") == "tight" and _floor(nested).ranges == "tight":
+            yield f"Column {name!r} has a step, which only serves ranges on a grid. Ask for ranges=grid (--ranges grid)."
+    units = [name for name, column in asked.items() if column.get("role") == "unit"]
+    if len(units) > 1:
+        yield f"{len(units)} columns are units: {listed(units)}. One column says which rows belong to one person."
+
+
+def _promise_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
+    promise, columns = nested.get("promise", {}), nested["columns"]
+    if not isinstance(promise, Mapping) or not isinstance(columns, dict):
+        return
+    secrets = {name: column for name, column in columns.items() if isinstance(column, dict) and column.get("role") == "sensitive"}
+    asked = [setting for setting in SETTINGS if promise.get(setting) is not None]
+    if asked and not secrets:
+        yield f"{', '.join(asked)} speaks of sensitive columns, and none is named. Name them with sensitive (--sensitive s)."
+    for measure, setting in (("t_distance", "t"), ("beta_kind", "beta")):
+        for table in (promise, *secrets.values()):
+            if table.get(measure) is not None and table.get(setting) is None and promise.get(setting) is None:
+                yield f"{measure} is given without {setting}, which it would measure."
+                break
+
+
+def _floor(nested: Mapping[str, Any]) -> Preset:
+    name = nested.get("preset")
+    return PRESETS.get(name, NO_FLOOR) if isinstance(name, str) else NO_FLOOR
+
+
+def _stand_on_preset(nested: dict[str, Any]) -> Iterable[str]:
+    """Fill in what the preset stands for, and refuse what is weaker."""
+    floor, promise = _floor(nested), nested.setdefault("promise", {})
+    if floor is NO_FLOOR or not isinstance(promise, Mapping):
+        return
+    name, k, ranges = nested["preset"], promise.get("k"), nested.get("ranges")
+    if k is None:
+        nested["promise"] = {**promise, "k": floor.k}
+    elif isinstance(k, int) and k < floor.k:
+        yield f"k={k} is weaker than the preset {name} allows: {floor.k} ({floor.reason}). Leave k out, or ask for more."
+    if ranges is None:
+        nested["ranges"] = floor.ranges
+    elif ranges == "tight" and floor.ranges == "grid":
+        yield f"ranges=tight is weaker than the preset {name} allows: it publishes exact ends. Leave it out, or ask for grid."
 
 
 def _names(given: Any) -> list[str] | None:

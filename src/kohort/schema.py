@@ -10,15 +10,16 @@ from typing import Any, Literal, Self, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator, model_validator
+from pydantic import Field, field_serializer, field_validator, model_validator
 
 from kohort import calendars, hierarchies, tree_builders
 from kohort.errors import RequestError, did_you_mean, listed
 from kohort.hierarchies import Tree
 from kohort.kinds import Kind
+from kohort.privacy import Secrecy
 from kohort.tree_builders import Rule
 
-Role = Literal["quasi", "sensitive", "identifier", "other", "drop"]
+Role = Literal["quasi", "sensitive", "identifier", "unit", "other", "drop"]
 ROLES: tuple[str, ...] = get_args(Role)
 
 _CELL = re.compile(r"[+-]?\d+([.,]\d+)*|\d{1,4}[-./]\d{1,2}[-./]\d{1,4}.*|\S+@\S+")  # numbers, dates, addresses
@@ -33,10 +34,8 @@ ROW_LIKE = 0.25  # share of the names that look like cells from which a header i
 SMALL_TABLE = 20  # below this many rows most columns are near-unique by chance
 
 
-class Column(BaseModel):
-    """What is asked of one column."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class Column(Secrecy):
+    """What is asked of one column; what is promised about it, if it is sensitive."""
 
     role: Role
     type: Kind | None = Field(default=None, description="found from the values if not given")
@@ -49,6 +48,12 @@ class Column(BaseModel):
         default=1.0, ge=0, le=1000, allow_inf_nan=False, description="how much this column's loss counts in the search"
     )
     statistic: Literal["range", "mean", "both"] = Field(default="range", description="what is published for a number")
+    step: float | None = Field(
+        default=None,
+        gt=0,
+        allow_inf_nan=False,
+        description="with ranges grid, a number's ranges end at multiples of this",
+    )
     allow: bool = Field(default=False, description="pass on as 'other' although it looks like text or a key")
 
     @field_validator("hierarchy", mode="before")
@@ -131,7 +136,7 @@ def resolve(
         which = "" if row_like(names) else f": {listed(undeclared)}"
         problems.append(
             f"{len(undeclared)} column(s) have no role{which}. Each must be quasi, sensitive, identifier, "
-            "other (published as it is) or drop."
+            "unit (one person's rows share it), other (published as it is) or drop."
         )
     trees, tree_problems = _trees(columns, Path(folder) if folder else None)
     problems += tree_problems
