@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -55,6 +56,37 @@ class Numbers:
         places = [(Fraction(value) - self._low) / (self._range or 1) for value in present]
         mean = sum(places, Fraction(0)) / max(len(places), 1)
         return absent + sum(((place - mean) ** 2 for place in places), Fraction(0))
+
+
+class NumbersOnGrid(Numbers):
+    """Numbers whose ranges end at multiples of a step; numbers and step are the decimals that they are written as."""
+
+    def __init__(self, column: Column, step: str) -> None:
+        super().__init__(column)
+        present = _present(column)
+        self._ends = [min(present), max(present)] if present else []
+        self._step = Fraction(step)
+
+    def height_width(self, members: Column) -> Fraction:
+        return width_told(self.text(members), self._ends)
+
+    leaf_width = height_width
+
+    def text(self, members: Column) -> str | None:
+        present = {Fraction(str(value)) for value in _present(members)}
+        if len(present) < 2 or None in members:
+            return super().text(members)
+        low, high = min(present) // self._step * self._step, -(-max(present) // self._step) * self._step
+        return f"[{_plain(low)} - {_plain(high)}]"
+
+
+def width_told(text: str | None, column: Column) -> Fraction:
+    """The share of a column's range that a published text tells of, nothing but the text being known; at most all of it."""
+    if text is None or text == ROOT:
+        return Fraction(text is not None)
+    present = [Fraction(str(value)) for value in _present(column)]
+    low, *rest = map(Fraction, text.strip("[]").split(" - "))
+    return min(Fraction(1), (rest[0] - low) / (max(present) - min(present))) if rest else Fraction(0)
 
 
 class Categories:
@@ -140,6 +172,12 @@ def _present(values: Iterable[Any]) -> list[Any]:
     return [value for value in values if value is not None]
 
 
+def _plain(number: Fraction) -> str:
+    """A fraction whose digits end, written with all of them."""
+    text = f"{Decimal(number.numerator) / Decimal(number.denominator):f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def _number(value: float) -> str:
     return str(int(value)) if value == int(value) else repr(value)
 
@@ -162,8 +200,10 @@ def mondrian(
     *,
     relaxed: bool = False,
     weights: Sequence[int] | None = None,
+    stands: Callable[[list[int]], bool] | None = None,
 ) -> list[int]:
-    """The class of each row, classes numbered left to right."""
+    """The class of each row, classes numbered left to right; rows may stand as one if there are k, or as `stands` says."""
+    may_stand = stands or (lambda part: len(part) >= k)
     weigh = weights or [1] * len(columns)
     rows = range(len(columns[0]))
     keys = [[measure.key(value) for value in column] for column, measure in zip(columns, measures, strict=True)]
@@ -172,10 +212,16 @@ def mondrian(
         values = keys[axis]
         if relaxed:
             half = set(sorted(part, key=lambda row: values[row])[: (len(part) + 1) // 2])  # stable: ties in row order
-            return [row for row in part if row in half], [row for row in part if row not in half]
+            halves = [row for row in part if row in half], [row for row in part if row not in half]
+            return halves if all(map(may_stand, halves)) else None
         ordered = sorted(values[row] for row in part)
         left_of = {value: bisect_right(ordered, value) for value in ordered}
-        allowed = [value for value, left in left_of.items() if k <= left <= len(part) - k]
+        allowed = [
+            value
+            for value in left_of
+            if may_stand([row for row in part if values[row] <= value])
+            and may_stand([row for row in part if values[row] > value])
+        ]
         if not allowed:
             return None
         median = ordered[(len(part) - 1) // 2]

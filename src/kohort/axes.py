@@ -6,8 +6,11 @@ A box that mixes missing and present values has width 1 and publishes `*`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
@@ -24,6 +27,12 @@ if TYPE_CHECKING:
 
 UNIT = 1 << 24
 """Costs inside searches are integers: a full width is this many units, so that sums do not depend on their order."""
+
+LARGEST = float(np.finfo(np.float64).max)
+EXACT_DIGITS = 15
+"""A decimal of so many digits comes back from a 64-bit float as it was."""
+MOST_PLACES = 22
+"""10^22 is the largest power of ten that a 64-bit float holds exactly."""
 
 Measure = Literal["height", "leaf"]
 Codes = NDArray[np.unsignedinteger]
@@ -50,6 +59,55 @@ class Axis(Protocol):
         """What was applied, in a few words."""
 
 
+@dataclass(frozen=True)
+class Grid:
+    """The multiples of a step, counted from 0: where ranges may end, whatever the data are."""
+
+    step: Decimal
+    """As it is written: 0.1 is a tenth, which no binary number is."""
+
+    def suits(self, numbers: Numbers) -> bool:
+        """Whether all ends around these numbers can be held and written exactly; if not, nothing else may be asked."""
+        if not len(numbers):
+            return True
+        step = Fraction(self.step)
+        low, high = (Fraction(str(number)) for number in (numbers.min().item(), numbers.max().item()))
+        below, above = math.floor(low / step) * step, math.ceil(high / step) * step
+        if numbers.dtype.kind == "i":
+            held = np.iinfo(np.int64)
+            return step <= held.max and held.min <= below and above <= held.max
+        place = int(self.step.normalize().as_tuple().exponent)
+        return abs(place) <= MOST_PLACES and max(-below, above) <= Fraction(10) ** (place + EXACT_DIGITS)
+
+    def down(self, numbers: Numbers) -> Numbers:
+        """The next multiple at or below each number.
+
+        >>> Grid(Decimal(5)).down(np.array([-1, 5, 9])).tolist(), Grid(Decimal("0.1")).down(np.array([0.3, 0.35])).tolist()
+        ([-5, 5, 5], [0.3, 0.3])
+        """
+        if numbers.dtype.kind == "i":
+            return np.asarray(numbers - numbers % int(self.step))
+        count = np.floor(numbers / float(self.step))  # wrong by one at most: there are no more than 10^15 steps
+        count -= self._multiple(count) > numbers
+        count += self._multiple(count + 1) <= numbers
+        return self._multiple(count)
+
+    def up(self, numbers: Numbers) -> Numbers:
+        """The next multiple at or above each number."""
+        if numbers.dtype.kind == "i":
+            step = int(self.step)
+            return np.asarray(numbers + (step - numbers % step) % step)  # not by -numbers: the least integer has no opposite
+        return -self.down(-numbers)
+
+    def _multiple(self, count: NDArray[np.float64]) -> NDArray[np.float64]:
+        """So many steps, rounded once. With few digits one decimal is one float, so comparing them compares decimals."""
+        numerator, denominator = self.step.as_integer_ratio()
+        return count * float(numerator) / float(denominator)
+
+    def describe(self) -> str:
+        return f"in steps of {self.step}"
+
+
 @dataclass(frozen=True, eq=False)
 class NumericAxis:
     """Numbers by size. `first` and `last`: each code's smallest and largest value, different only where values are binned."""
@@ -60,6 +118,8 @@ class NumericAxis:
     binned: bool = False
     comma: bool = False
     """Decimals are written with a comma, as in the source."""
+    grid: Grid | None = None
+    """Where ranges end; at their members if there is none."""
 
     @property
     def size(self) -> int:
@@ -71,45 +131,52 @@ class NumericAxis:
         return float(difference(self.last[-1:], self.first[:1])[0]) if len(self.first) else 0.0
 
     def offset(self, values: Numbers) -> NDArray[np.float64]:
-        """How far values lie above the smallest of the table."""
-        return difference(values, np.broadcast_to(self.first[:1], values.shape)) if len(self.first) else np.zeros(len(values))
+        """How far values lie above the smallest of the table; what is published may begin below it."""
+        if not len(self.first):
+            return np.zeros(len(values))
+        smallest = np.broadcast_to(self.first[:1], values.shape)
+        return np.where(values >= smallest, difference(values, smallest), -difference(smallest, values))
 
     def published(self, low: NDArray[np.int64], high: NDArray[np.int64], ends: Ends | None) -> Ends:
-        """The ends that are published. Width and label both come through here, so a grid to snap to belongs here."""
-        if ends is not None:
-            return ends
-        return self.first[np.maximum(low, 1) - 1], self.last[np.maximum(high, 1) - 1]
+        """The ends that are published: a single value as it is, a real interval from grid to grid. For width and label alike."""
+        begin, end = ends if ends is not None else (self.first[np.maximum(low, 1) - 1], self.last[np.maximum(high, 1) - 1])
+        if self.grid is None:
+            return begin, end
+        real = begin < end
+        return np.where(real, self.grid.down(begin), begin), np.where(real, self.grid.up(end), end)
 
     def coarse(self) -> tuple[float, Numbers, Numbers]:
-        """From which width on other ends are published, and which for each code; plain numbers have none."""
-        return np.inf, self.first, self.last
+        """From which width of a real interval on other ends are published, and which for each code."""
+        if self.grid is None:
+            return np.inf, self.first, self.last
+        return 0.0, self.grid.down(self.first), self.grid.up(self.last)
 
     def width(self, low: NDArray[np.int64], high: NDArray[np.int64], measure: Measure, ends: Ends | None) -> NDArray[np.float64]:
         del measure  # a number's share of its range is the same by height and by leaves
         if not len(self.first):
             return np.zeros(len(low))
         begin, end = self.published(low, high, ends)
-        share = difference(end, begin) / (self.range or 1.0)
-        share = np.where(high == 0, 0.0, np.clip(share, 0.0, 1.0))
+        share = np.clip(difference(end, begin), 0.0, self.range) / (self.range or 1.0)
+        share = np.where(high == 0, 0.0, share)
         return np.where((low == 0) & (high > 0), 1.0, share)
 
     def label(self, low: NDArray[np.int64], high: NDArray[np.int64], ends: Ends | None) -> pa.Array:
         if not len(self.first):
             return pa.nulls(len(low), pa.string())
         begin, end = self.published(low, high, ends)
-        if ends is None:  # one text per code, looked up
-            begins = self._texts(self.first).take(pa.array(np.maximum(low, 1) - 1))
-            ends_ = self._texts(self.last).take(pa.array(np.maximum(high, 1) - 1))
-        else:
-            begins, ends_ = self._texts(begin), self._texts(end)
-        intervals = pc.binary_join_element_wise("[", begins, " - ", ends_, "]", "")
+        begins, finals = self._texts(begin), self._texts(end)
+        intervals = pc.binary_join_element_wise("[", begins, " - ", finals, "]", "")
         return _with_missing(pc.if_else(pa.array(begin == end), begins, intervals), low, high)
 
     def _texts(self, numbers: Numbers) -> pa.Array:
-        return pa.array([number_text(number, comma=self.comma) for number in numbers.tolist()], pa.string())
+        """Each number's text, made once for all that are equal."""
+        coded = pa.array(numbers).dictionary_encode()
+        texts = pa.array([number_text(number, comma=self.comma) for number in coded.dictionary.to_pylist()], pa.string())
+        return texts.take(coded.indices)
 
     def describe(self) -> str:
-        return f"numbers, {len(self.first)} bins" if self.binned else f"numbers, {len(self.first)} distinct"
+        found = f"numbers, {len(self.first)} {'bins' if self.binned else 'distinct'}"
+        return found if self.grid is None else f"{found}, {self.grid.describe()}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,9 +190,6 @@ class DateAxis(NumericAxis):
     def of_months(cls, name: str, months: NDArray[np.int64], form: str = calendars.ISO) -> DateAxis:
         """An axis of these months, numbered from January 1970."""
         return cls(name, *calendars.month_ends(months), format=form)
-
-    def offset(self, values: Numbers) -> NDArray[np.float64]:
-        return (values - self.first[:1]).astype(np.float64) if len(self.first) else np.zeros(len(values))
 
     def coarse(self) -> tuple[float, Numbers, Numbers]:
         return calendars.SHORTEST_IN_YEARS, *calendars.whole_years(self.first, self.last)
@@ -223,7 +287,7 @@ class Points:
         for number, (axis, weight) in enumerate(zip(self.axes, self.weights, strict=True)):
             if isinstance(axis, NumericAxis):
                 start[number] = codes_so_far
-                scale[number] = UNIT * weight / (axis.range or 1.0)
+                scale[number] = min(UNIT * weight / (axis.range or 1.0), LARGEST)  # infinite, it would make no width a NaN
                 coarse_from[number], *coarse = axis.coarse()
                 for ends, values in zip(number_ends, (axis.first, axis.last, *coarse), strict=True):
                     ends.append(np.append(0.0, axis.offset(values)))  # code 0, missing, is never looked up

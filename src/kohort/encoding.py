@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kohort import calendars, kinds
-from kohort.axes import Axis, DateAxis, NumericAxis, Points, TreeAxis, code_dtype, difference
+from kohort.axes import Axis, DateAxis, Grid, NumericAxis, Points, TreeAxis, code_dtype, difference
 from kohort.errors import RequestError
 from kohort.hierarchies import flat
 from kohort.kinds import Numbers, Reading
@@ -53,17 +53,20 @@ def _encode_column(column: pa.ChunkedArray, name: str, schema: Schema) -> tuple[
     values, places = distinct(column, name, schema.missing)
     asked = schema.columns[name]
     if name in schema.trees:
-        return _on_tree(values, places, asked, TreeAxis(name, schema.trees[name]))
+        return on_tree(values, places, asked, TreeAxis(name, schema.trees[name]))
     if isinstance(asked.hierarchy, Rule):
-        return _on_tree(values, places, asked, _made_axis(values, places, name, asked, asked.hierarchy))
-    reading = _reading(values, places, name, asked)
+        return on_tree(values, places, asked, made_axis(values, places, name, asked, asked.hierarchy))
+    reading = read_values(values, places, name, asked)
     if reading.numbers is not None and reading.kind in ("integer", "decimal"):
-        return _by_size(reading, places, name)
+        return _by_size(reading, places, name, _grid(reading, name, schema))
     if asked.statistic != "range":
         raise RequestError(f"Column {name!r} does not hold numbers, so it has no mean. Publish its range.")
+    if asked.step is not None:
+        what = "holds dates, whose ranges end with months and years" if reading.numbers is not None else "does not hold numbers"
+        raise RequestError(f"Column {name!r} {what}, so it has no step. Leave its step out.")
     if reading.numbers is not None:
         return _by_month(reading, places, name)
-    leaves, codes = _by_bytes(values, name)
+    leaves, codes = by_bytes(values, name)
     return TreeAxis(name, flat(leaves.to_pylist())), codes[places], None
 
 
@@ -103,17 +106,19 @@ def _one_dictionary(column: pa.ChunkedArray) -> bool:
     return len(places) <= 1
 
 
-def _made_axis(values: pa.Array, places: NDArray[np.int64], name: str, asked: Column, rule: Rule) -> TreeAxis:
+def made_axis(values: pa.Array, places: NDArray[np.int64], name: str, asked: Column, rule: Rule) -> TreeAxis:
     """The axis of a tree that a rule makes from the values."""
-    reading = _reading(values, places, name, asked) if isinstance(rule, (Date, Interval)) else kinds.TEXT
+    reading = read_values(values, places, name, asked) if isinstance(rule, (Date, Interval)) else kinds.TEXT
     counts = np.bincount(places[places >= 0], minlength=len(values))
     return TreeAxis(name, rule.tree(Values(name, _texts(values, name).to_pylist(), counts, reading)), rule.describe())
 
 
-def _on_tree(values: pa.Array, places: NDArray[np.int64], asked: Column, axis: TreeAxis) -> tuple[Axis, NDArray[np.int64], None]:
+def on_tree(values: pa.Array, places: NDArray[np.int64], asked: Column, axis: TreeAxis) -> tuple[Axis, NDArray[np.int64], None]:
     name = axis.name
     if asked.statistic != "range":
         raise RequestError(f"Column {name!r} has a tree, so it has no mean. Publish its range.")
+    if asked.step is not None:
+        raise RequestError(f"Column {name!r} has a tree, so it has no step. Leave out one of the two.")
     code_of = {leaf: code for code, leaf in enumerate(axis.tree.leaves, start=1)}
     codes = np.array([code_of.get(text, -1) for text in _texts(values, name).to_pylist()] + [0], np.int64)
     absent = codes[places] < 0
@@ -125,7 +130,7 @@ def _on_tree(values: pa.Array, places: NDArray[np.int64], asked: Column, axis: T
     return axis, codes[places], None
 
 
-def _by_bytes(values: pa.Array, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
+def by_bytes(values: pa.Array, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
     """Distinct values as text in the order of their UTF-8 bytes, and the code of each; the last entry is for missing."""
     texts = _texts(values, name)
     order = pc.array_sort_indices(texts)
@@ -141,7 +146,7 @@ def _texts(values: pa.Array, name: str) -> pa.Array:
         raise RequestError(f"Column {name!r} of type {values.type} cannot be read as text.") from None
 
 
-def _reading(values: pa.Array, places: NDArray[np.int64], name: str, asked: Column) -> Reading:
+def read_values(values: pa.Array, places: NDArray[np.int64], name: str, asked: Column) -> Reading:
     """What the values are, as declared or found; refused where they are something else or could be two things."""
     reading = kinds.read(values, asked.kind, asked.format)
     if reading is None:
@@ -166,7 +171,30 @@ def _by_month(reading: Reading, places: NDArray[np.int64], name: str) -> tuple[A
     return DateAxis.of_months(name, months, reading.format or calendars.ISO), np.append(rank + 1, 0)[places], None
 
 
-def _by_size(reading: Reading, places: NDArray[np.int64], name: str) -> tuple[Axis, NDArray[np.int64], Numbers | None]:
+def _grid(reading: Reading, name: str, schema: Schema) -> Grid | None:
+    """Where the ranges of a column of numbers end, unless they are tight; refused where the numbers do not allow it."""
+    whole = reading.kind == "integer"
+    step = schema.step(name, whole=whole)
+    if step is None:
+        return None
+    grid, numbers = Grid(step), np.asarray(reading.numbers)
+    if whole and step != step.to_integral_value():
+        raise RequestError(
+            f"Column {name!r} holds whole numbers, so its ranges cannot end {grid.describe()}. "
+            f"Give it a whole step (--step {name}=5), or declare it decimal."
+        )
+    if not grid.suits(numbers):
+        other = "smaller" if numbers.dtype.kind == "i" else "larger or rounder"
+        raise RequestError(
+            f"Column {name!r}: {grid.describe()} its ranges would end at numbers that 64 bits do not hold exactly. "
+            f"Give it a {other} step (--step {name}=...), or rescale it."
+        )
+    return grid
+
+
+def _by_size(
+    reading: Reading, places: NDArray[np.int64], name: str, grid: Grid | None
+) -> tuple[Axis, NDArray[np.int64], Numbers | None]:
     numbers = np.asarray(reading.numbers)
     ordered, rank = np.unique(numbers, return_inverse=True)
     with np.errstate(over="ignore"):
@@ -175,12 +203,12 @@ def _by_size(reading: Reading, places: NDArray[np.int64], name: str) -> tuple[Ax
         raise RequestError(f"Column {name!r}: its range is beyond what a 64-bit number holds. Declare it text, or rescale it.")
     if len(ordered) <= MOST_NUMBERS:
         codes = np.append(rank + 1, 0)
-        return NumericAxis(name, ordered, ordered, comma=reading.comma), codes[places], None
+        return NumericAxis(name, ordered, ordered, comma=reading.comma, grid=grid), codes[places], None
     offsets = difference(ordered, np.broadcast_to(ordered[:1], ordered.shape))
     share = offsets / offsets[-1]
     bins, code_of_value = np.unique(np.minimum((share * MOST_NUMBERS).astype(np.int64), MOST_NUMBERS - 1), return_inverse=True)
     borders = np.searchsorted(code_of_value, np.arange(len(bins) + 1))
-    axis = NumericAxis(name, ordered[borders[:-1]], ordered[borders[1:] - 1], binned=True, comma=reading.comma)
+    axis = NumericAxis(name, ordered[borders[:-1]], ordered[borders[1:] - 1], binned=True, comma=reading.comma, grid=grid)
     codes = np.append(code_of_value[rank] + 1, 0)
     return axis, codes[places], np.append(numbers, 0)[places]
 
@@ -202,7 +230,7 @@ def canonical_order(points: Points, table: pa.Table, schema: Schema, seed: int) 
 
 def _carried_hash(table: pa.Table, schema: Schema, seed: int) -> NDArray[np.uint64]:
     state = np.full(table.num_rows, seed, np.uint64)
-    for name in sorted(schema.carried):  # not in the file's order: that is not part of the job
+    for name in sorted(schema.named("sensitive", "other", "unit")):  # not in the file's order: that is not part of the job
         state = splitmix64(np.bitwise_xor(state, _ranks(table.column(name)).astype(np.uint64)))
     return state
 

@@ -114,6 +114,10 @@ class Job(BaseModel):
         """What is promised about each sensitive column."""
         return {name: self.columns[name].over(self.promise) for name in self.names("sensitive")}
 
+    def measured(self) -> list[str]:
+        """Sensitive columns between whose values a distance counts that needs a tree or an order."""
+        return [name for name, asked in self.secrecy().items() if asked.t is not None and asked.distance != "equal"]
+
     def tree_files(self) -> list[Path]:
         """Every tree file that this job may read."""
         named = [Path(column.hierarchy) for column in self.columns.values() if isinstance(column.hierarchy, str)]

@@ -113,7 +113,7 @@ class Secrecy(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    alpha: Share | dict[str, Share] | None = Field(default=None, description=DEFINITIONS["alpha"].meaning)
+    alpha: float | dict[str, float] | None = Field(default=None, description=DEFINITIONS["alpha"].meaning)
     l: int | None = Field(default=None, ge=2, description=DEFINITIONS["l"].meaning)  # noqa: E741
     entropy_l: float | None = Field(default=None, gt=1, allow_inf_nan=False, description=DEFINITIONS["entropy_l"].meaning)
     recursive_l: Recursive | None = Field(default=None, description=DEFINITIONS["recursive_l"].meaning)
@@ -141,11 +141,16 @@ class Secrecy(BaseModel):
             raise ValueError("needs an l of at least 2 and a c above 0")
         return made
 
-    @field_validator("alpha")
+    @field_validator("alpha", mode="before")
     @classmethod
-    def _some_limit(cls, given: Any) -> Any:
-        if given == {}:
-            raise ValueError("must give a share, or one for each value")
+    def _shares(cls, given: Any) -> Any:
+        limits = dict(given) if isinstance(given, Mapping) else {DEFAULT: given}
+        if given is None:
+            return None
+        if not limits or not all(isinstance(limit, (int, float)) and not isinstance(limit, bool) for limit in limits.values()):
+            raise ValueError("must be a share, or one for each value")
+        if not all(0 < limit < 1 for limit in limits.values()):
+            raise ValueError("must be greater than 0, which nothing could keep, and less than 1, which promises nothing")
         return given
 
     @property

@@ -52,6 +52,8 @@ def boxes_of(points: Points, partition: Partition) -> Boxes:
     low = np.full(shape, np.iinfo(points.codes.dtype).max, points.codes.dtype)
     high = np.zeros(shape, points.codes.dtype)
     bound_members(points.codes, labels, low, high)
+    if partition.star is not None:  # missing and present at once: everything
+        low[partition.star], high[partition.star] = 0, [axis.size - 1 for axis in points.axes]
     ends = {number: _true_ends(values, points.codes[:, number], labels, len(sizes)) for number, values in points.exact.items()}
     return Boxes(low.astype(np.int64), high.astype(np.int64), sizes, ends)
 

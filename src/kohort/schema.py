@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
@@ -21,6 +22,8 @@ from kohort.tree_builders import Rule
 
 Role = Literal["quasi", "sensitive", "identifier", "unit", "other", "drop"]
 ROLES: tuple[str, ...] = get_args(Role)
+Ranges = Literal["tight", "grid"]
+WHOLE_STEP, DECIMAL_STEP = 5.0, 1.0  # of ranges on a grid, where none is declared: never taken from the data
 
 _CELL = re.compile(r"[+-]?\d+([.,]\d+)*|\d{1,4}[-./]\d{1,2}[-./]\d{1,4}.*|\S+@\S+")  # numbers, dates, addresses
 _UNREADABLE = (
@@ -102,6 +105,14 @@ class Schema:
     trees: Mapping[str, Tree]
     missing: tuple[str, ...] = ()
     """Texts that stand for a missing value, beside the empty one."""
+    ranges: Ranges = "tight"
+
+    def step(self, name: str, *, whole: bool) -> Decimal | None:
+        """The step on whose multiples a column of numbers ends its ranges, exactly as it is written; None if they are tight."""
+        if self.ranges == "tight":
+            return None
+        asked = self.columns[name].step or (WHOLE_STEP if whole else DECIMAL_STEP)
+        return Decimal(int(asked)) if asked.is_integer() and asked < 2**63 else Decimal(str(asked))
 
     @property
     def quasi(self) -> list[str]:
@@ -126,9 +137,17 @@ class Schema:
 
 
 def resolve(
-    columns: Mapping[str, Column], table: pa.Table, *, folder: str | None = None, missing: tuple[str, ...] = ()
+    columns: Mapping[str, Column],
+    table: pa.Table,
+    *,
+    folder: str | None = None,
+    missing: tuple[str, ...] = (),
+    ranges: Ranges = "tight",
+    measured: Collection[str] = (),
 ) -> Schema:
-    """Bind what is asked of columns to a table; every mistake at once. `folder` may hold trees named after columns."""
+    """Bind what is asked of columns to a table; every mistake at once. `folder` may hold trees named after columns;
+    `measured` are sensitive columns whose values need a tree or an order.
+    """
     names = table.column_names
     problems = unknown_columns(columns, names)
     undeclared = [name for name in names if name not in columns]
@@ -138,9 +157,9 @@ def resolve(
             f"{len(undeclared)} column(s) have no role{which}. Each must be quasi, sensitive, identifier, "
             "unit (one person's rows share it), other (published as it is) or drop."
         )
-    trees, tree_problems = _trees(columns, Path(folder) if folder else None)
+    trees, tree_problems = load_trees(columns, folder, measured)
     problems += tree_problems
-    schema = Schema(columns, tuple(names), trees, missing)
+    schema = Schema(columns, tuple(names), trees, missing, ranges)
     if not problems:
         if not table.num_rows:
             problems.append("The table has no rows.")
@@ -150,11 +169,14 @@ def resolve(
     return schema
 
 
-def _trees(columns: Mapping[str, Column], folder: Path | None) -> tuple[dict[str, Tree], list[str]]:
+def load_trees(
+    columns: Mapping[str, Column], folder: str | None, measured: Collection[str] = ()
+) -> tuple[dict[str, Tree], list[str]]:
+    """The trees of the quasi-identifiers and of the measured columns, and what is wrong with them."""
     trees: dict[str, Tree] = {}
     problems: list[str] = []
     try:
-        files = list(folder.iterdir()) if folder else []
+        files = list(Path(folder).iterdir()) if folder else []
     except (OSError, ValueError) as error:
         problems.append(
             f"The folder of trees {folder} cannot be read: {getattr(error, 'strerror', 'no folder has such a name')}."
@@ -164,7 +186,7 @@ def _trees(columns: Mapping[str, Column], folder: Path | None) -> tuple[dict[str
         source = column.hierarchy
         if source is None and folder and column.type in (None, "text"):
             source = next((str(file) for file in files if file.name == f"{name}.csv"), None)
-        if source is None or column.role != "quasi":
+        if source is None or not (column.role == "quasi" or name in measured):
             continue
         if isinstance(source, Rule):
             if column.type is not None and column.type not in source.types:

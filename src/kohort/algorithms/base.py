@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from kohort.axes import Points
 from kohort.checks import Checks
+from kohort.privacy import DEFINITIONS
 from kohort.progress import Progress
 
 
@@ -28,6 +29,13 @@ class Partition:
     labels: NDArray[np.int64]
     boxes: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
     """(low, high), each (clusters, axes): given by methods whose boxes are wider than their members' ends."""
+    star: int | None = None
+    """The group of suppressed rows that stay, published as * in every column."""
+
+    def with_star(self) -> Partition:
+        """The suppressed rows as one group more, the last."""
+        star = int(self.labels.max(initial=-1)) + 1
+        return Partition(np.where(self.labels < 0, star, self.labels), self.boxes, star)
 
 
 PartitionFunction = Callable[[Points, Checks, Any, int, Progress], Partition]
@@ -45,7 +53,7 @@ class Method:
     good_for: str
     options: type[Options]
     partition: PartitionFunction
-    promises: tuple[str, ...] = ("k",)
+    promises: tuple[str, ...] = tuple(DEFINITIONS)
     """Names of `privacy.DEFINITIONS` that it can keep."""
     uses_row_order: Callable[[Any], bool] = lambda _options: True
     """Whether the labels depend on the order of the rows, given these options; if so they are put in canonical order."""

@@ -13,7 +13,7 @@ height at the lowest common ancestor. Cutting does not depend on threads: each p
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +25,7 @@ from kohort.checks import Checks
 from kohort.progress import Progress, Task
 
 if TYPE_CHECKING:
-    from kohort.kernels.mondrian import Layout
+    from kohort.kernels.packed import Layout
 
 SMALL = 1 << 15  # rows that one kernel call finishes without returning: enough to hide the cost of a task
 
@@ -40,26 +40,37 @@ def partition(points: Points, checks: Checks, options: MondrianOptions, seed: in
     """Cut until no cut is allowed; classes are numbered left to right."""
     del seed  # nothing here is random
     from kohort.kernels import mondrian as kernels
+    from kohort.kernels.guarded_cuts import Guard
+    from kohort.kernels.packed import pack
 
     rows, columns = points.codes.shape
-    layout, word_count = _layout(points)
+    secrets = checks.row_secrets
+    layout, word_count = _layout([*(axis.size for axis in points.axes), *(secrets.max(axis=0, initial=0) + 1).tolist()], columns)
     words = np.zeros((2, word_count, rows), np.uint64)
-    kernels.pack(points.codes, layout, words[0])
+    pack(points.codes, layout, 0, words[0])
+    pack(secrets, layout, columns, words[0])
     ids = np.empty((2, rows), np.uint32 if rows < 2**32 else np.uint64)
     ids[0] = np.arange(rows)
     begins = np.zeros(rows, np.bool_)
     tables = points.kernel_tables()
     longest = max(axis.size for axis in points.axes)
+    spare = [checks.tally()]  # one for each thread that needs one at a time: they are as long as there are values
 
     def cut(first: int, last: int, side: int) -> Task:
         def task() -> Iterable[Task]:
             state = progress.slot()
             scratch = np.empty((3, columns), np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
-            piece = (words, ids, layout, first, last, side, tables, checks.k, options.relaxed, *scratch)
+            tally = spare.pop() if spare else checks.tally()
+            most = last - first if checks.beyond_k else 0
+            sorting = np.empty((most, secrets.shape[1]), np.int64), np.empty(longest + 1, np.int64), np.empty(longest, np.int64)
+            guard = Guard(checks.beyond_k, checks.rules, tally, np.empty(secrets.shape[1], np.int64), *sorting)
+            piece = (words, ids, layout, first, last, side, tables, checks.k, guard, options.relaxed, *scratch)
             if last - first <= SMALL:
                 kernels.cut_all(*piece, begins, state)
+                spare.append(tally)
                 return ()
             middle = kernels.cut_once(*piece)
+            spare.append(tally)
             if middle < 0:
                 kernels.close(ids, first, last, side, begins)
                 state[0] = last - first
@@ -75,14 +86,14 @@ def partition(points: Points, checks: Checks, options: MondrianOptions, seed: in
     return Partition(labels)
 
 
-def _layout(points: Points) -> tuple[Layout, int]:
-    """Give each axis its bits in as few 64-bit words as a first fit finds; no axis spans two."""
-    from kohort.kernels.mondrian import Layout
+def _layout(sizes: Sequence[int], axes: int) -> tuple[Layout, int]:
+    """Give codes of each size their bits in as few 64-bit words as a first fit finds; none spans two."""
+    from kohort.kernels.packed import Layout
 
     used: list[int] = []
     word, shift, mask = [], [], []
-    for axis in points.axes:
-        bits = max(1, (axis.size - 1).bit_length())
+    for size in sizes:
+        bits = max(1, (size - 1).bit_length())
         place = next((number for number, taken in enumerate(used) if taken + bits <= 64), len(used))
         if place == len(used):
             used.append(0)
@@ -90,7 +101,7 @@ def _layout(points: Points) -> tuple[Layout, int]:
         shift.append(used[place])
         mask.append((1 << bits) - 1)
         used[place] += bits
-    return Layout(np.array(word, np.int64), np.array(shift, np.uint64), np.array(mask, np.uint64)), len(used)
+    return Layout(axes, np.array(word, np.int64), np.array(shift, np.uint64), np.array(mask, np.uint64)), len(used)
 
 
 METHOD = Method(

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+from kohort.auditor.homogeneity import Homogeneity, Together
+
+if TYPE_CHECKING:
+    from kohort.report.notebook import Panels
 
 Verdict = Literal["pass", "warn", "fail", "not run"]
 
@@ -14,8 +19,8 @@ class Check:
     """One question asked of the release."""
 
     name: str
-    required: int | str | None
-    found: int | str | None
+    required: int | float | str | None
+    found: int | float | str | None
     verdict: Verdict
     meaning: str
     sql: tuple[str, ...] = ()
@@ -37,6 +42,10 @@ class Evidence:
     checks: tuple[Check, ...]
     columns: Mapping[str, str]
     """The name map of the view: q1, s1, o1, ... to columns of the release."""
+    homogeneity: tuple[Homogeneity, ...] = ()
+    """What each sensitive column shows to one who knows a person's class, where it was asked."""
+    homogeneity_all: Together | None = None
+    """What several sensitive columns show at once."""
 
     @property
     def passed(self) -> bool:
@@ -52,6 +61,18 @@ class Evidence:
 
     def to_dict(self) -> dict[str, Any]:
         return {"passed": self.passed, "checks": [check.to_dict() for check in self.checks]}
+
+    def graph(self) -> Panels:
+        """Sensitive values and classes as a bipartite graph, of a small table: one matplotlib axes for each column."""
+        from kohort.report.notebook import homogeneity_graph
+
+        return homogeneity_graph(self)
+
+    def curves(self) -> Panels:
+        """How the number of classes alike to expect moves with n and with k: two matplotlib axes."""
+        from kohort.report.notebook import homogeneity_curves
+
+        return homogeneity_curves(self)
 
     def _repr_html_(self) -> str:
         from kohort.report.notebook import evidence_html  # how it looks is not the auditor's business

@@ -10,18 +10,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
-from kohort.auditor import dates
+from kohort.auditor import dates, grid, sizes
+from kohort.auditor.counts import Run
 from kohort.auditor.evidence import Check, Evidence, Verdict
+from kohort.auditor.promises import Ground, check_promises
 from kohort.hierarchies import Tree
-from kohort.privacy import Promise
+from kohort.privacy import Promise, Secrecy
 from kohort.published import Labels, days, interval
 
-Run = Callable[[str], Sequence[tuple[Any, ...]]]
+__all__ = ["Ground", "Layout", "Original", "Run", "audit"]
 
 MEAN_TOLERANCE = 1e-8  # of the column's spread: means are published rounded
-MOST_CLASSES_PAIRED = 3_000  # the wildcard reading compares every class with every other
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,8 @@ class Original:
     """Texts that stand for a missing value in the source, beside the empty one."""
     typed: Collection[str] = ()
     """Aliases whose source holds numbers, not text, so that no text in it can stand for missing."""
+    steps: Mapping[str, Decimal] = field(default_factory=dict)
+    """Aliases whose intervals must end on a grid, with its step."""
 
 
 def audit(
@@ -71,8 +75,17 @@ def audit(
     found_columns: Sequence[str],
     original: Original | None = None,
     withheld: Sequence[str] | None = None,
+    *,
+    secrecy: Mapping[str, Secrecy] | None = None,
+    persons: bool = False,
+    missing: Sequence[str] = (),
+    grounds: Mapping[str, Ground] | None = None,
 ) -> Evidence:
-    """Ask the release whether it keeps the promise; with its original, also whether every row, column and cell is right."""
+    """Ask the release whether it keeps the promise; with its original, also whether every row, column and cell is right.
+
+    `secrecy` is what is promised of each sensitive column, `grounds` what its distances need, both by the column's name;
+    `missing` are texts that stand for missing in them. With `persons`, `matched` has `u1_original`: whose each row is.
+    """
     aliases = layout.aliases
     if not set(aliases.values()) <= set(found_columns):
         expected = original.columns if original is not None else list(aliases.values())
@@ -81,16 +94,19 @@ def audit(
     by = ", ".join(quasi)
     count = f"SELECT MIN(n), COUNT(*), SUM(n), SUM(n * n) FROM (SELECT COUNT(*) AS n FROM release GROUP BY {by}) AS classes"
     smallest, classes, rows, squares = (int(value or 0) for value in run(count)[0])
+    smallest, counted = sizes.smallest_in_persons(run, quasi) if persons else (smallest, count)
     checks = [
         Check(
             name="k",
             required=promise.k,
             found=smallest,
             verdict=_verdict(smallest >= promise.k and rows > 0),
-            meaning="smallest class of equal published quasi-identifiers, missing counted as a value",
-            sql=(count,),
+            meaning=f"smallest class {'in persons ' if persons else ''}of equal published quasi-identifiers, "
+            "missing counted as a value",
+            sql=(counted,),
         ),
-        _wildcard(run, quasi, classes, promise.k),
+        sizes.wildcard(run, quasi, classes, promise.k, persons=persons),
+        *check_promises(run, aliases, secrecy or {}, persons=persons, missing=missing, grounds=grounds),
     ]
     if withheld is not None:
         checks += _other_columns(found_columns, aliases, withheld)
@@ -99,6 +115,7 @@ def audit(
             Check("rows", original.rows, rows, _verdict(rows == original.rows), "rows of the release", (count,)),
             _columns(found_columns, original.columns),
             _cells(run, by, original),
+            *([grid.check(run, original.steps, original.commas)] if original.steps else []),
             _carried(run, [alias for alias in aliases if not alias.startswith("q")]),
         ]
     return Evidence(rows, classes, smallest, squares, tuple(checks), aliases)
@@ -106,22 +123,6 @@ def audit(
 
 def _verdict(holds: bool) -> Verdict:
     return "pass" if holds else "fail"
-
-
-def _wildcard(run: Run, quasi: Sequence[str], classes: int, k: int) -> Check:
-    """Who could a person be who reads missing and `*` as anything? Each class with all that it does not contradict."""
-    meaning = "fewest records that fit one class when missing and * may stand for anything"
-    sql = (
-        f"WITH classes AS (SELECT {', '.join(quasi)}, COUNT(*) AS n FROM release GROUP BY {', '.join(quasi)}) "
-        "SELECT MIN(candidates) FROM (SELECT SUM(b.n) AS candidates FROM classes AS a JOIN classes AS b ON "
-        + " AND ".join(f"(a.{q} IS NULL OR b.{q} IS NULL OR a.{q} = '*' OR b.{q} = '*' OR a.{q} = b.{q})" for q in quasi)
-        + f" GROUP BY {', '.join(f'a.{q}' for q in quasi)}) AS fits"
-    )
-    if classes > MOST_CLASSES_PAIRED:
-        why = f"{meaning}; {classes} classes are too many to pair, and it could only find more than the smallest class"
-        return Check("wildcard", k, None, "not run", why, (sql,))
-    found = int(run(sql)[0][0] or 0)
-    return Check("wildcard", k, found, _verdict(found >= k), meaning, (sql,))
 
 
 def _other_columns(found: Sequence[str], aliases: Mapping[str, str], withheld: Sequence[str]) -> list[Check]:

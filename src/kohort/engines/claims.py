@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -10,8 +10,10 @@ import pyarrow.compute as pc
 
 from kohort import tables
 from kohort.auditor import Layout, Original
+from kohort.auditor.promises import Ground
 from kohort.axes import Axis, DateAxis, NumericAxis, TreeAxis
 from kohort.schema import Schema
+from kohort.sensitive import Secret
 from kohort.tables import Format
 
 
@@ -47,6 +49,11 @@ class Claims:
             if isinstance(axis, TreeAxis)
         }
         commas = [axis.name for axis in axes if isinstance(axis, NumericAxis) and axis.comma]
+        # Asked of the schema, not of the axes: a grid that they forgot must be missed.
+        steps = {
+            name: schema.step(name, whole=kind == "BIGINT" or schema.columns[name].type == "integer")
+            for name, kind in numeric.items()
+        }
         ranges = {alias: source for alias, source in self.sources.items() if self.statistics[alias] == "range"}
         exact = [alias for alias, source in self.sources.items() if _is_exact_number(kinds.field(source).type)]
         return Original(
@@ -59,6 +66,7 @@ class Claims:
             labels={alias: trees[source] for alias, source in ranges.items() if source in trees},
             missing=schema.missing,
             typed=() if schema.missing else exact,
+            steps={alias: step for alias, source in ranges.items() if (step := steps.get(source)) is not None},
         )
 
     def cell(self, alias: str, column: pa.ChunkedArray, original: Original, form: Format | None) -> pa.ChunkedArray:
@@ -68,6 +76,11 @@ class Claims:
         if pa.types.is_floating(column.type):
             column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
         return column if alias in original.typed and alias not in original.labels else tables.as_text(column)
+
+
+def grounds_of(secrets: Iterable[Secret]) -> dict[str, Ground]:
+    """How far sensitive values are apart, as the auditor is to measure it."""
+    return {secret.name: Ground(secret.scale.tree, secret.scale.dates, secret.scale.comma) for secret in secrets}
 
 
 def _is_exact_number(kind: pa.DataType) -> bool:

@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kohort import auditor, encoding, frames, publishing, schema, staging, tables
+from kohort import auditor, encoding, finishing, frames, publishing, schema, sensitive, staging, tables
 from kohort.algorithms import Partition
 from kohort.auditor import Evidence
 from kohort.axes import Points
 from kohort.checks import Checks
 from kohort.engines.base import Result
-from kohort.engines.claims import Claims
+from kohort.engines.claims import Claims, grounds_of
 from kohort.engines.views import columns_of, release_view
 from kohort.errors import AuditError
 from kohort.frames import FrameKind
@@ -41,6 +41,7 @@ class MemoryEngine:
         self._table: pa.Table
         self._origin: Origin
         self._schema: Schema
+        self._checks: Checks
         self._points: Points
         self._partition: Partition
         self._publication: Publication
@@ -49,28 +50,70 @@ class MemoryEngine:
     def read(self, source: Any) -> None:
         with self._progress.step("read"):
             self._source = source
-            self._table, self._origin = tables.read(source, self._job.encoding, self._job.columns)
-            self._schema = schema.resolve(self._job.columns, self._table, folder=self._job.hierarchies, missing=self._job.missing)
-            Checks(self._job.promise, self._table.num_rows).require_whole_table()
+            job = self._job
+            self._table, self._origin = tables.read(source, job.encoding, job.columns)
+            self._schema = schema.resolve(
+                job.columns,
+                self._table,
+                folder=job.hierarchies,
+                missing=job.missing,
+                ranges=job.ranges,
+                measured=job.measured(),
+            )
 
     def encode(self) -> None:
+        job, table = self._job, self._table
         with self._progress.step("encode"):
-            self._points = encoding.encode(self._table, self._schema)
+            secrets = sensitive.encode_secrets(table, self._schema, job.secrecy())
+            self._checks = Checks(job.promise, table.num_rows, secrets, sensitive.encode_units(table, self._schema))
+            self._checks.require_whole_table()
+            self._points = encoding.encode(table, self._schema)
 
     def partition(self) -> None:
-        job, points = self._job, self._points
-        checks = Checks(job.promise, points.rows)
+        job, points, checks = self._job, self._points, self._checks
         options, seed = job.method_options(), job.seed or 0
         with self._progress.step("partition", total=points.rows), on_compile(self._say_compiling):
-            if job.row_order == "canonical" and job.algorithm.uses_row_order(options):
+            order = None
+            if job.row_order == "canonical" and (job.suppress or job.algorithm.uses_row_order(options)):
                 order = encoding.canonical_order(points, self._table, self._schema, seed)
-                made = job.algorithm.partition(points.take(order), checks, options, seed, self._progress)
+                points, checks = points.take(order), checks.take(order)
+            made = job.algorithm.partition(points, checks, options, seed, self._progress)
+            if made.boxes is None:
+                made = Partition(finishing.finish(points, checks, made.labels, job.suppress, self._progress))
+            if order is not None:
                 labels = np.empty_like(made.labels)
                 labels[order] = made.labels
-                self._partition = Partition(labels, made.boxes)
-            else:
-                self._partition = job.algorithm.partition(points, checks, options, seed, self._progress)
-            checks.require(self._partition.labels)
+                made = Partition(labels, made.boxes)
+            self._partition = self._as_published(made)
+
+    def _as_published(self, partition: Partition) -> Partition:
+        """The groups as the reader will see them: groups that look alike are one, and must stand as one."""
+        checks = self._checks
+        if self._job.suppressed == "star" and (partition.labels < 0).any():
+            starred = partition.with_star()
+            if checks.standing(starred.labels).all() and checks.standing(self._classes(starred)).all():
+                return starred
+        kept = np.flatnonzero(partition.labels >= 0)
+        checks = checks.only(kept) if len(kept) < checks.rows else checks
+        while not checks.merging_keeps:
+            classes = self._classes(partition)
+            stands = checks.standing(classes[kept])
+            if stands.all():
+                break
+            failing = ~stands[classes[kept]]
+            first = np.unique(classes[kept], return_index=True)[1]  # a row of each class
+            joined = partition.labels.copy()
+            joined[kept[failing]] = joined[kept[first[classes[kept[failing]]]]]
+            joined[kept] = finishing.repair(self._points.take(kept), checks, joined[kept], self._progress)
+            partition = Partition(joined)
+        checks.require(partition.labels[kept])
+        return partition
+
+    def _classes(self, partition: Partition) -> NDArray[np.int64]:
+        """Per row: the class that it will be published in; -1 = suppressed."""
+        boxes = publishing.boxes_of(self._points, partition)
+        classes = Publication(self._table, self._schema, self._points, partition, boxes).classes()
+        return np.append(classes, -1)[partition.labels]
 
     def publish(self) -> Result:
         points, partition = self._points, self._partition
@@ -85,7 +128,7 @@ class MemoryEngine:
             loss=measured,
             clusters=len(boxes.sizes),
             class_sizes=np.bincount(classes, boxes.sizes).astype(np.int64),
-            suppressed=int(np.count_nonzero(partition.labels < 0)),
+            suppressed=int(np.count_nonzero(partition.labels < 0) + np.count_nonzero(partition.labels == partition.star)),
             axes={axis.name: axis.describe() for axis in points.axes},
         )
 
@@ -136,8 +179,21 @@ class MemoryEngine:
                 alias: claims.cell(alias, self._table.column(source).take(rows), original, form)
                 for alias, source in claims.sources.items()
             }
-            with release_view(release, form, claims.layout, self._progress.threads, originals) as run:
-                return auditor.audit(run, claims.layout, self._job.promise, columns_of(release, form), original)
+            for unit in self._schema.named("unit"):  # whose each row is: counted, never published
+                originals["u1"] = tables.as_text(self._table.column(unit).take(rows))
+            grounds = grounds_of(self._checks.secrets)
+            with release_view(release, form, claims.layout, self._progress.threads, originals, grounds) as run:
+                return auditor.audit(
+                    run,
+                    claims.layout,
+                    self._job.promise,
+                    columns_of(release, form),
+                    original,
+                    secrecy=self._job.secrecy(),
+                    persons="u1" in originals,
+                    missing=self._job.missing,
+                    grounds=grounds,
+                )
 
     def _say_compiling(self) -> None:
         self._progress.note("compiling kernels, once on this machine")

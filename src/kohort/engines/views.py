@@ -12,8 +12,10 @@ import pyarrow as pa
 
 from kohort import staging, tables
 from kohort.auditor import Layout, Run
+from kohort.auditor.promises import Ground, tree_rows
 from kohort.errors import MachineError, RequestError
 from kohort.files import arrow_ipc, csv_text
+from kohort.hierarchies import Tree
 from kohort.tables import Format
 
 
@@ -33,8 +35,13 @@ def release_view(
     layout: Layout,
     threads: int,
     originals: Mapping[str, pa.ChunkedArray] | None = None,
+    grounds: Mapping[str, Ground] | None = None,
 ) -> Iterator[Run]:
-    """A function that runs SQL on the release. `originals` are source columns, row by row as the release has them, by alias."""
+    """A function that runs SQL on the release. `originals` are source columns, row by row as the release has them, by alias.
+
+    Among them may be `u1`, whose each row is. `grounds` tell how far values of sensitive columns are apart, by column name.
+    """
+    is_open = False
     with staging.scratch_folder() as scratch:
         settings: dict[str, Any] = {"threads": threads, "temp_directory": str(scratch), "autoinstall_known_extensions": False}
         connection = duckdb.connect(config=settings)
@@ -52,6 +59,11 @@ def release_view(
             connection.execute(f"CREATE VIEW release AS SELECT {shown} FROM file")
             if originals is not None:
                 _register_originals(connection, originals)
+            for alias, name in layout.aliases.items():
+                ground = (grounds or {}).get(name)
+                if ground is not None and ground.tree is not None:
+                    _register_tree(connection, alias, ground.tree)
+            is_open = True
             yield lambda sql: connection.execute(sql).fetchall()
         except (duckdb.InterruptException, RuntimeError) as error:  # how DuckDB tells of a Ctrl-C during a query
             if "interrupt" not in str(error).lower():
@@ -60,6 +72,8 @@ def release_view(
         except duckdb.OutOfMemoryException:
             raise MachineError("The audit ran out of memory.") from None
         except (duckdb.Error, pa.ArrowException, RequestError) as error:  # DuckDB's messages quote cells
+            if isinstance(error, RequestError) and is_open:
+                raise  # what the auditor was asked cannot be asked
             if originals is not None:
                 raise MachineError("The staged release could not be read back, so nothing was published.") from None
             if isinstance(error, RequestError):
@@ -111,3 +125,8 @@ def _register_file(connection: Any, path: str, form: Format, places: Sequence[st
 def _register_originals(connection: Any, originals: Mapping[str, pa.ChunkedArray]) -> None:
     connection.register("source", pa.table({f"{alias}_original": column for alias, column in originals.items()}))
     connection.execute("CREATE VIEW matched AS SELECT release.*, source.* FROM release POSITIONAL JOIN source")
+
+
+def _register_tree(connection: Any, alias: str, tree: Tree) -> None:
+    value, node, weight = zip(*tree_rows(tree), strict=True)
+    connection.register(f"{alias}_tree", pa.table({"value": value, "node": node, "weight": weight}))

@@ -12,8 +12,8 @@ from kohort.kernels import kernel
 def bound_members(
     codes: NDArray[np.unsignedinteger],  # IN (rows, axes)
     labels: NDArray[np.int64],  # IN (rows); rows below 0 are left out
-    low: NDArray[np.unsignedinteger],  # OUT (clusters, axes), comes in as the largest code
-    high: NDArray[np.unsignedinteger],  # OUT (clusters, axes), comes in as zeros
+    low: NDArray[np.integer],  # OUT (clusters, axes), comes in as the largest code
+    high: NDArray[np.integer],  # OUT (clusters, axes), comes in as zeros
 ) -> None:
     """Smallest and largest code of each cluster on each axis."""
     rows, axes = codes.shape

@@ -9,34 +9,17 @@ threads may work on different ones, and the classes come out numbered left to ri
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from kohort.kernels import kernel
+from kohort.kernels.guarded_cuts import LEFT, RIGHT, Guard, both_stand, count_piece, cross_all, forget_piece, guarded_cut
+from kohort.kernels.packed import Layout
 from kohort.kernels.widths import AxisTables, width
 
 DEPTH = 64  # the larger half waits while the smaller is cut, so at most log2(rows) pieces wait
+CONSTANT, REFUSED = np.int64(-1), np.int64(-2)  # widths of an axis with one code, and of one without an allowed cut
 TILE = 2048  # rows whose words stay in the first-level cache while every axis looks at them
-
-
-class Layout(NamedTuple):
-    """Where each axis' code lies in a packed row."""
-
-    word: NDArray[np.int64]
-    shift: NDArray[np.uint64]
-    mask: NDArray[np.uint64]
-
-
-@kernel
-def pack(codes: NDArray[np.unsignedinteger], layout: Layout, words: NDArray[np.uint64]) -> None:
-    """Pack (rows, axes) codes into (words, rows); `words` comes in as zeros."""
-    rows, axes = codes.shape
-    for j in range(axes):
-        column = words[layout.word[j]]
-        for i in range(rows):
-            column[i] |= np.uint64(codes[i, j]) << layout.shift[j]
 
 
 @kernel
@@ -128,12 +111,12 @@ def _half(counts: NDArray[np.int64], rows: int) -> tuple[int, int, int]:
 @kernel
 def _bounds(words: NDArray[np.uint64], layout: Layout, first: int, last: int, box: NDArray[np.int64]) -> None:
     """Smallest (box[0]) and largest (box[1]) code of every axis in the rows first..last."""
-    for j in range(layout.word.size):
+    for j in range(layout.axes):
         box[0, j] = np.int64(layout.mask[j])
         box[1, j] = 0
     for tile in range(first, last, TILE):
         end = min(tile + TILE, last)
-        for j in range(layout.word.size):
+        for j in range(layout.axes):
             column, shift, mask = words[layout.word[j]][tile:end], layout.shift[j], layout.mask[j]
             low, high = box[0, j], box[1, j]
             for i in range(column.size):  # over a slice from 0: the form that becomes vector instructions (7x)
@@ -186,6 +169,7 @@ def cut_once(
     side: int,
     axes: AxisTables,
     k: int,
+    guard: Guard,
     relaxed: bool,
     box: NDArray[np.int64],  # scratch (3, axes)
     values: NDArray[np.int64],  # scratch, as long as the longest axis
@@ -197,31 +181,74 @@ def cut_once(
         return -1
     here = words[side]
     _bounds(here, layout, first, last, box)
-    axis_count = layout.word.size
+    if not guard.asked:
+        return _cut_widest(words, ids, layout, first, last, side, axes, k, guard, relaxed, box, values, counts)
+    count_piece(here, layout, first, last, guard)
+    middle = _cut_widest(words, ids, layout, first, last, side, axes, k, guard, relaxed, box, values, counts)
+    forget_piece(words[side if middle < 0 else 1 - side], layout, first, last, guard)
+    return middle
+
+
+@kernel
+def _cut_widest(
+    words: NDArray[np.uint64],
+    ids: NDArray[np.uint32],
+    layout: Layout,
+    first: int,
+    last: int,
+    side: int,
+    axes: AxisTables,
+    k: int,
+    guard: Guard,
+    relaxed: bool,
+    box: NDArray[np.int64],
+    values: NDArray[np.int64],
+    counts: NDArray[np.int64],
+) -> int:
+    """Cut at the widest axis that has an allowed cut."""
+    here, rows, axis_count = words[side], last - first, layout.axes
     for j in range(axis_count):
-        box[2, j] = width(axes, j, box[0, j], box[1, j]) if box[0, j] < box[1, j] else np.int64(-1)
+        box[2, j] = width(axes, j, box[0, j], box[1, j]) if box[0, j] < box[1, j] else CONSTANT
     for _ in range(axis_count):
         axis = 0
         for j in range(1, axis_count):  # the first of the widest: ties go by the order of the columns
             if box[2, j] > box[2, axis]:
                 axis = j
-        if box[2, axis] < 0 and not relaxed:
+        if box[2, axis] == REFUSED or (box[2, axis] == CONSTANT and not relaxed):
             return -1
         word, shift, mask = layout.word[axis], layout.shift[axis], layout.mask[axis]
         distinct = _frequency_set(here[word], first, last, shift, mask, box[0, axis], box[1, axis], values, counts)
+        at_cut = rows
         if relaxed:
             position, left, at_cut = _half(counts, rows)
+            if guard.asked and not _halves_stand(here, layout, first, last, axis, np.uint64(values[position]), at_cut, guard):
+                position = -1
+        elif guard.asked:
+            position, left = guarded_cut(here, layout, first, last, axis, values, counts, distinct, guard)
         else:
             position, left = _best_cut(counts, distinct, rows, k)
-            at_cut = rows
         if position >= 0:
             _move_left_first(
                 here, ids[side], words[1 - side], ids[1 - side], first, last,
                 word, shift, mask, np.uint64(values[position]), at_cut, first + left,
             )  # fmt: skip
             return first + left
-        box[2, axis] = -1
+        if box[2, axis] == CONSTANT:  # dealing equal rows was not allowed either
+            return -1
+        box[2, axis] = REFUSED
     return -1
+
+
+@kernel
+def _halves_stand(
+    here: NDArray[np.uint64], layout: Layout, first: int, last: int, axis: int, cut: np.uint64, at_cut: int, guard: Guard
+) -> bool:
+    """Whether both halves of a relaxed cut may stand; if not, all rows are back on the right."""
+    cross_all(here, layout, first, last, axis, cut, at_cut, guard, LEFT)
+    if both_stand(guard):
+        return True
+    cross_all(here, layout, first, last, axis, cut, at_cut, guard, RIGHT)
+    return False
 
 
 @kernel
@@ -243,6 +270,7 @@ def cut_all(
     side: int,
     axes: AxisTables,
     k: int,
+    guard: Guard,
     relaxed: bool,
     box: NDArray[np.int64],  # scratch (3, axes)
     values: NDArray[np.int64],  # scratch, as long as the longest axis
@@ -254,7 +282,7 @@ def cut_all(
     waiting = np.empty((DEPTH, 3), np.int64)
     depth = 0
     while True:
-        middle = cut_once(words, ids, layout, first, last, side, axes, k, relaxed, box, values, counts)
+        middle = cut_once(words, ids, layout, first, last, side, axes, k, guard, relaxed, box, values, counts)
         if middle < 0:
             close(ids, first, last, side, begins)
             state[0] += last - first

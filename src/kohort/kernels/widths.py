@@ -19,7 +19,7 @@ class AxisTables(NamedTuple):
     size: NDArray[np.int64]  # per axis: number of codes, missing included
     height: NDArray[np.int64]  # per axis: levels of its tree
     scale: NDArray[np.float64]  # per numeric axis: cost of one unit of its numbers
-    coarse_from: NDArray[np.float64]  # per axis: the width from which its coarse ends are published (dates: whole years)
+    coarse_from: NDArray[np.float64]  # per axis: the width from which its coarse ends are published (dates: years; grids: any)
     down: NDArray[np.float64]  # per numeric code: where a box that begins there is published to begin
     up: NDArray[np.float64]  # per numeric code: where a box that ends there is published to end
     coarse_down: NDArray[np.float64]  # the same for wide boxes
@@ -29,17 +29,18 @@ class AxisTables(NamedTuple):
 
 
 @kernel
-def width(axes: AxisTables, axis: int, low: int, high: int) -> int:
+def width(axes: AxisTables, axis: int, low: int | np.int64, high: int | np.int64) -> int:
     """Cost of publishing the codes low..high (inclusive) of one axis as one value."""
     if low == 0:
         return axes.full[axis] if high > 0 else 0
     start = axes.start[axis]
     if axes.numeric[axis]:
         span = axes.up[start + high] - axes.down[start + low]
-        if span >= axes.coarse_from[axis]:
+        if span >= axes.coarse_from[axis] and (low < high or span > 0):  # a single value is published as it is
             span = axes.coarse_up[start + high] - axes.coarse_down[start + low]
         # Rounded once, after the difference: equal widths must be equal costs wherever they lie.
-        return min(np.int64(np.rint(span * axes.scale[axis])), axes.full[axis])
+        # The smaller while still a float: steps far wider than the range would be more than an integer holds.
+        return int(min(np.rint(span * axes.scale[axis]), np.float64(axes.full[axis])))
     if low == high:
         return 0
     size = axes.size[axis]

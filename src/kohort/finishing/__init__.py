@@ -1,0 +1,39 @@
+"""After the method: what may not stand is left out, as far as allowed, or merged; then what costs most is left out.
+
+For methods that cut or grow groups. Those that choose one level a column for the whole table test the whole promise
+themselves. Everything here stays inside the rows it is given: a block, if the method worked in blocks.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.axes import Points
+from kohort.checks import Checks
+from kohort.errors import PromiseError
+from kohort.finishing.repair import merged, repair
+from kohort.finishing.suppress import suppress_failing, suppress_records
+from kohort.progress import Progress
+
+__all__ = ["finish", "merged", "repair"]
+
+
+def finish(points: Points, checks: Checks, labels: NDArray[np.int64], share: float, progress: Progress) -> NDArray[np.int64]:
+    """Labels of groups that all keep the promise; at most this share of the rows is -1, left out."""
+    budget = int(Fraction(str(share)) * points.rows)
+    labels = suppress_failing(checks, labels, budget)
+    labels = repair(points, checks, labels, progress)
+    budget -= int(np.count_nonzero(labels < 0))
+    if budget > 0:
+        labels = suppress_records(points, checks, labels, budget, progress)
+    if not (labels >= 0).any() and points.rows:
+        raise PromiseError("No row would be left: no group keeps what is promised. Allow less to be suppressed, or promise less.")
+    if (labels < 0).any():  # the release is compared with itself: what left it changed what is usual
+        kept = np.flatnonzero(labels >= 0)
+        left = labels.copy()
+        left[kept] = repair(points.take(kept), checks.only(kept), labels[kept], progress)
+        return left
+    return labels

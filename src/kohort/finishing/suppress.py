@@ -1,0 +1,46 @@
+"""Suppression: rows that are left out, never for their sensitive value, so that the others lose less.
+
+First whole groups that may not stand, the smallest first, as many as the budget allows. Then, one after the other, the record
+whose removal lowers the total loss most; a record that is left out costs 1 per cell, and its group must still stand.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.axes import Points
+from kohort.checks import Checks
+from kohort.progress import Progress
+
+
+def suppress_failing(checks: Checks, labels: NDArray[np.int64], budget: int) -> NDArray[np.int64]:
+    """Leave out groups that may not stand, the smallest first, ties lowest number, while they fit into the budget."""
+    stands = checks.standing(labels)
+    if stands.all() or not budget:
+        return labels
+    sizes = np.bincount(labels[labels >= 0])
+    failing = np.flatnonzero(~stands)
+    failing = failing[np.argsort(sizes[failing], kind="stable")]
+    gone = failing[np.cumsum(sizes[failing]) <= budget]
+    return np.where(np.isin(labels, gone), -1, labels)
+
+
+def suppress_records(
+    points: Points, checks: Checks, labels: NDArray[np.int64], budget: int, progress: Progress
+) -> NDArray[np.int64]:
+    """Leave out at most `budget` records, each time the one without which the release loses least."""
+    from kohort.kernels import suppress as kernels
+    from kohort.kernels.boxes import group_rows
+
+    sizes = np.bincount(labels[labels >= 0])
+    first = np.concatenate([[0], np.cumsum(sizes)])
+    order = np.empty(int(first[-1]), np.int64)
+    group_rows(labels, first.copy(), order)
+    left = labels.copy()
+    kernels.suppress(
+        points.kernel_tables(), checks.rules, checks.tally(), checks.row_secrets, points.codes, order, first, sizes,
+        checks.beyond_k, budget, left, progress.slot(),
+    )  # fmt: skip
+    progress.check()
+    return left

@@ -1,0 +1,266 @@
+"""May a group of rows stand? Asked of a tally, which follows the group as rows enter and leave it.
+
+The values of all sensitive columns are numbered through, column by column. A tally has two sides, what lies left and right
+of a cut; a group that is not cut uses one. Where persons have several rows, a person counts once, and so does each value
+that the person holds: the tally then also knows how many rows each person, and each (person, value), has on each side.
+What changes with one row is kept up to date; what depends on every share is worked out when asked, over the values present.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.kernels import kernel
+
+EQUAL, ORDERED, TREE = 0, 1, 2  # ground distances of t-closeness
+NOISE = 1e-11  # of shares and entropies: sums of doubles; the audit allows for more, so that it never differs
+
+
+class Rules(NamedTuple):
+    """A promise bound to a table. C sensitive columns, V values, N nodes of their trees."""
+
+    k: int
+    persons: bool
+    first: NDArray[np.int64]  # (C + 1): where each column's values begin
+    least_distinct: NDArray[np.int64]  # (C): different values that a group must hold
+    bounded: NDArray[np.bool_]  # (C): whether shares have bounds
+    most_of_size: NDArray[np.float64]  # (V): the largest share of the group's size
+    most: NDArray[np.float64]  # (V): the largest share of the column's counts
+    least: NDArray[np.float64]  # (V): the smallest, where the value is present
+    entropy: NDArray[np.float64]  # (C): the least entropy, or -1
+    recursive_l: NDArray[np.int64]  # (C): 0 = nothing is asked
+    recursive_c: NDArray[np.float64]  # (C)
+    t: NDArray[np.float64]  # (C): the largest distance to the table, or -1
+    distance: NDArray[np.int64]  # (C): EQUAL, ORDERED or TREE
+    share: NDArray[np.float64]  # (V): each value's share in the table
+    up_to: NDArray[np.float64]  # (V): the share of the values up to this one, of its column
+    up_to_before: NDArray[np.float64]  # (V + C): the sum of `up_to` before each value; one entry more a column
+    path: NDArray[np.int64]  # (V + 1): where each value's nodes, from the leaf up without the root, begin in `nodes`
+    nodes: NDArray[np.int64]
+    node_weight: NDArray[np.float64]  # (N): half the step in height above the node, over the tree's height
+    node_share: NDArray[np.float64]  # (N): the node's share in the table
+    tree_base: NDArray[np.float64]  # (C): the distance to a group without any value
+
+
+class Tally(NamedTuple):
+    """Scratch of one thread. Everything is zero between two groups."""
+
+    size: NDArray[np.int64]  # (2): rows, or persons
+    counts: NDArray[np.int64]  # (2, V): how often each value is there, or how many persons hold it
+    total: NDArray[np.int64]  # (2, C): the sum of the counts of each column
+    distinct: NDArray[np.int64]  # (2, C)
+    rows_of: NDArray[np.int32]  # (2, persons and pairs): rows of each person, then of each (person, value)
+    present: NDArray[np.int64]  # (V): each column's values in the group, from `first` of the column on
+    present_count: NDArray[np.int64]  # (C)
+    largest: NDArray[np.int64]  # the largest counts of a column
+    mass: NDArray[np.float64]  # (N): shares below each node
+
+
+@kernel
+def enter(rules: Rules, tally: Tally, row: NDArray[np.int64], side: int) -> None:
+    """A row comes to this side; `row` = its value in each column, then, with persons, the person and the pairs."""
+    columns = rules.first.size - 1
+    if not rules.persons or _one_more(tally.rows_of, side, row[columns]):
+        tally.size[side] += 1
+    for c in range(columns):
+        if rules.persons and not _one_more(tally.rows_of, side, row[columns + 1 + c]):
+            continue
+        value = row[c]
+        if tally.counts[side, value] == 0:
+            tally.distinct[side, c] += 1
+            if tally.counts[1 - side, value] == 0:
+                tally.present[rules.first[c] + tally.present_count[c]] = value
+                tally.present_count[c] += 1
+        tally.counts[side, value] += 1
+        tally.total[side, c] += 1
+
+
+@kernel
+def leave(rules: Rules, tally: Tally, row: NDArray[np.int64], side: int) -> None:
+    """A row leaves this side. Values stay listed as present until the tally is cleared."""
+    columns = rules.first.size - 1
+    if not rules.persons or _one_less(tally.rows_of, side, row[columns]):
+        tally.size[side] -= 1
+    for c in range(columns):
+        if rules.persons and not _one_less(tally.rows_of, side, row[columns + 1 + c]):
+            continue
+        value = row[c]
+        tally.counts[side, value] -= 1
+        tally.total[side, c] -= 1
+        if tally.counts[side, value] == 0:
+            tally.distinct[side, c] -= 1
+
+
+@kernel
+def cross(rules: Rules, tally: Tally, row: NDArray[np.int64], side: int) -> None:
+    """A row comes to this side from the other. It enters first: values stay listed as present."""
+    enter(rules, tally, row, side)
+    leave(rules, tally, row, 1 - side)
+
+
+@kernel
+def _one_more(rows_of: NDArray[np.int32], side: int, who: int) -> bool:
+    rows_of[side, who] += 1
+    return rows_of[side, who] == 1
+
+
+@kernel
+def _one_less(rows_of: NDArray[np.int32], side: int, who: int) -> bool:
+    rows_of[side, who] -= 1
+    return rows_of[side, who] == 0
+
+
+@kernel
+def clear(rules: Rules, tally: Tally) -> None:
+    """Back to zero, touching only what the group touched; `rows_of` is zeroed by whoever knows the rows."""
+    tally.size[:] = 0
+    for c in range(rules.first.size - 1):
+        for i in range(rules.first[c], rules.first[c] + tally.present_count[c]):
+            tally.counts[0, tally.present[i]] = 0
+            tally.counts[1, tally.present[i]] = 0
+        tally.present_count[c] = 0
+        tally.total[0, c], tally.total[1, c] = 0, 0
+        tally.distinct[0, c], tally.distinct[1, c] = 0, 0
+
+
+@kernel
+def forget(rules: Rules, tally: Tally, row: NDArray[np.int64]) -> None:
+    """The persons of a row back to zero."""
+    for j in range(rules.first.size - 1, row.size):
+        tally.rows_of[0, row[j]] = 0
+        tally.rows_of[1, row[j]] = 0
+
+
+@kernel
+def sort_present(rules: Rules, tally: Tally) -> None:
+    """Ascending where an order counts."""
+    for c in range(rules.first.size - 1):
+        if rules.t[c] >= 0 and rules.distance[c] == ORDERED:
+            tally.present[rules.first[c] : rules.first[c] + tally.present_count[c]].sort()
+
+
+@kernel
+def has_room(rules: Rules, tally: Tally, side: int) -> bool:
+    """Whether a side has what any larger group has too: enough persons, enough different values. If not, no part of it has."""
+    if tally.size[side] < rules.k:
+        return False
+    for c in range(rules.first.size - 1):  # noqa: SIM110 - numba has no all()
+        if tally.distinct[side, c] < rules.least_distinct[c]:
+            return False
+    return True
+
+
+@kernel
+def may_stand(rules: Rules, tally: Tally, side: int) -> bool:
+    """Whether a side keeps the whole promise."""
+    if not has_room(rules, tally, side):
+        return False
+    for c in range(rules.first.size - 1):
+        if rules.bounded[c] and not _within_bounds(rules, tally, side, c):
+            return False
+        if rules.entropy[c] >= 0 and not _mixed(rules, tally, side, c):
+            return False
+        if rules.recursive_l[c] > 0 and not _no_favourite(rules, tally, side, c):
+            return False
+        if rules.t[c] >= 0 and distance_to_table(rules, tally, side, c) > rules.t[c] + NOISE:
+            return False
+    return True
+
+
+@kernel
+def _within_bounds(rules: Rules, tally: Tally, side: int, column: int) -> bool:
+    size, total = tally.size[side] * (1 + NOISE), tally.total[side, column]
+    for i in range(rules.first[column], rules.first[column] + tally.present_count[column]):
+        value = tally.present[i]
+        count = tally.counts[side, value]
+        if count > 0 and (
+            count > rules.most_of_size[value] * size or count > rules.most[value] * total or count < rules.least[value] * total
+        ):
+            return False
+    return True
+
+
+@kernel
+def _mixed(rules: Rules, tally: Tally, side: int, column: int) -> bool:
+    total, sum_of_logs = np.float64(tally.total[side, column]), 0.0
+    for i in range(rules.first[column], rules.first[column] + tally.present_count[column]):
+        count = np.float64(tally.counts[side, tally.present[i]])
+        if count > 0:
+            sum_of_logs += count * np.log(count)
+    return np.log(total) - sum_of_logs / total >= rules.entropy[column] - NOISE
+
+
+@kernel
+def _no_favourite(rules: Rules, tally: Tally, side: int, column: int) -> bool:
+    """Whether the most frequent is rarer than c times all from the l-th most frequent on."""
+    before = rules.recursive_l[column] - 1
+    largest = tally.largest[:before]
+    largest[:] = 0
+    for i in range(rules.first[column], rules.first[column] + tally.present_count[column]):
+        count = tally.counts[side, tally.present[i]]
+        place = before
+        while place > 0 and largest[place - 1] < count:
+            if place < before:
+                largest[place] = largest[place - 1]
+            place -= 1
+        if place < before:
+            largest[place] = count
+    tail = tally.total[side, column] - largest.sum()
+    return largest[0] < rules.recursive_c[column] * tail * (1 - NOISE)
+
+
+@kernel
+def distance_to_table(rules: Rules, tally: Tally, side: int, column: int) -> float:
+    """The earth mover's distance between a side's distribution and the table's."""
+    begin = rules.first[column]
+    end = begin + tally.present_count[column]
+    total = np.float64(tally.total[side, column])
+    if rules.distance[column] == EQUAL:
+        excess = 0.0
+        for i in range(begin, end):
+            value = tally.present[i]
+            excess += max(tally.counts[side, value] / total - rules.share[value], 0.0)
+        return excess
+    if rules.distance[column] == ORDERED:
+        return _along_the_order(rules, tally, side, column, total)
+    moved = rules.tree_base[column]
+    for i in range(begin, end):
+        value = tally.present[i]
+        for at in range(rules.path[value], rules.path[value + 1]):
+            tally.mass[rules.nodes[at]] += tally.counts[side, value] / total
+    for i in range(begin, end):
+        value = tally.present[i]
+        for at in range(rules.path[value], rules.path[value + 1]):
+            node = rules.nodes[at]
+            if tally.mass[node] > 0:
+                moved += rules.node_weight[node] * (abs(tally.mass[node] - rules.node_share[node]) - rules.node_share[node])
+                tally.mass[node] = 0.0
+    return moved
+
+
+@kernel
+def _along_the_order(rules: Rules, tally: Tally, side: int, column: int, total: float) -> float:
+    """The mean gap between the cumulative shares of the side and of the table, run by run between present values."""
+    first, last = rules.first[column], rules.first[column + 1]
+    if last - first < 2:
+        return 0.0
+    before, start, reached, gaps = rules.up_to_before[column:], first, np.int64(0), 0.0
+    for i in range(first, first + tally.present_count[column] + 1):
+        is_last = i == first + tally.present_count[column]
+        stop = last if is_last else tally.present[i]
+        here = reached / total
+        low, high = start, stop  # the first value of the run up to which the table has come further than the side
+        while low < high:
+            middle = (low + high) // 2
+            if rules.up_to[middle] > here:
+                high = middle
+            else:
+                low = middle + 1
+        gaps += here * (low - start) - (before[low] - before[start]) + (before[stop] - before[low]) - here * (stop - low)
+        if not is_last:
+            reached += tally.counts[side, stop]
+            start = stop
+    return gaps / (last - first - 1)
