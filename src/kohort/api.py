@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,12 +15,15 @@ from numpy.typing import NDArray
 
 from kohort import auditor, frames, staging, tables
 from kohort.auditor import Evidence, Layout
+from kohort.auditor.bipartite import Cells
+from kohort.auditor.homogeneity import analyse
 from kohort.engines import ENGINES, Engine, Result
 from kohort.engines.views import columns_of, release_view
 from kohort.errors import RequestError
 from kohort.inspecting import Inspection, inspect_table, require_header
 from kohort.job import Job
 from kohort.progress import Progress
+from kohort.report.pictures import Pictures
 from kohort.schema import require_names, unknown_columns
 from kohort.tables import Format
 from kohort.utility.loss import Loss
@@ -160,14 +163,21 @@ def audit(
     job: Job | Mapping[str, Any] | str | os.PathLike[str] | None = None,
     *,
     encoding: str | None = None,
+    graph: str | os.PathLike[str] | None = None,
+    curves: str | os.PathLike[str] | None = None,
+    force: bool = False,
     progress: Progress | None = None,
     **settings: Any,
 ) -> Evidence:
-    """Is this table k-anonymous? Reads a file or table as it is and asks it; changes and assumes nothing.
+    """Is this table k-anonymous, and how much does it tell of the sensitive columns? Reads it as it is and asks it.
 
-    `encoding` is that of the audited file; a job speaks of the source, and releases are UTF-8.
+    `encoding` is that of the audited file; a job speaks of the source, and releases are UTF-8. `graph` (.svg, .graphml) and
+    `curves` (.svg) are files to write: which classes hold which values, and how many classes are to be expected alike.
     """
+    read_from = [source, job]
     job = Job.build(job, **settings)
+    pictures = Pictures(Path(graph) if graph is not None else None, Path(curves) if curves is not None else None, force)
+    pictures.require([*read_from, *job.tree_files()], job.names("sensitive"))
     progress = progress or Progress(job.threads)
     with progress.step("audit"):
         # A job speaks of the source; its identifiers and dropped columns are not in the release.
@@ -180,7 +190,12 @@ def audit(
         if wrong:
             raise RequestError(wrong)
         with release_view(release, form, layout, progress.threads) as run:
-            return auditor.audit(run, layout, job.promise, names, withheld=[*job.names("identifier"), *job.names("drop")])
+            evidence = auditor.audit(run, layout, job.promise, names, withheld=[*job.names("identifier"), *job.names("drop")])
+            cells = Cells(run, layout.aliases, job.promise.k, job.missing)
+            alone, together = analyse(cells)
+            evidence = replace(evidence, homogeneity=alone, homogeneity_all=together)
+            pictures.write(evidence, cells)
+            return evidence
 
 
 def _to_audit(source: Any, encoding: str | None, wanted: Collection[str]) -> tuple[pa.Table | Path, Format | None]:

@@ -13,7 +13,10 @@ from html import escape
 from typing import Any, Protocol
 
 from kohort.auditor.evidence import Check, Evidence
-from kohort.report.charts import largest_first, left_out, percent
+from kohort.report.charts import Panels, largest_first, left_out, percent
+from kohort.report.homogeneity import MOST_ALPHAS, alike, counted, extremes, label, left_out_alphas, share
+
+__all__ = ["Panels", "evidence_html", "homogeneity_curves", "homogeneity_graph", "html_table", "inspection_html", "release_html"]
 
 LINE = "border:0;border-bottom:1px solid rgba(128,128,128,.35)"
 CELL = f"{LINE};padding:.2em .8em .2em .3em;text-align:left;vertical-align:top;background:none"
@@ -44,8 +47,22 @@ class Cell:
 
 
 def evidence_html(evidence: Evidence) -> str:
-    """What an audit found: the verdict, the figures, every check."""
-    return _page(_verdict(evidence), _figures(_counts(evidence)), _checks(evidence.checks))
+    """What an audit found: the verdict, the figures, every check, and what the sensitive columns show."""
+    return _page(_verdict(evidence), _figures(_counts(evidence)), _checks(evidence.checks), *_homogeneity(evidence))
+
+
+def homogeneity_graph(evidence: Evidence) -> Panels:
+    """The bipartite graph of sensitive values and classes."""
+    from kohort.report.bipartite import graph_figure
+
+    return graph_figure(evidence)
+
+
+def homogeneity_curves(evidence: Evidence) -> Panels:
+    """How the number of classes to expect alike moves with n and k."""
+    from kohort.report.curves import curves_figure
+
+    return curves_figure(evidence)
 
 
 def release_html(evidence: Evidence, loss: Losses, axes: Mapping[str, str], *, output: str | None, method: str, k: int) -> str:
@@ -163,7 +180,27 @@ def _weight(check: Check) -> str:
     return WHOLE + (f";font-weight:bold;{ALARM}" if check.verdict == "fail" else "")
 
 
-def _told(figure: int | str | None) -> str:
+def _told(figure: float | str | None) -> str:
     if figure is None:
         return "-"
-    return f"{figure:,}" if isinstance(figure, int) else figure
+    return f"{figure:,}" if isinstance(figure, int) else f"{figure:.6g}" if isinstance(figure, float) else figure
+
+
+def _homogeneity(evidence: Evidence) -> Iterable[str]:
+    """A table of alphas for each sensitive column, and below it what they come to; then all columns at once."""
+    for found in evidence.homogeneity:
+        rows: list[list[str | Cell]] = [
+            [Cell(label(one), LONG), Cell(share(one.alpha), _bar(one.alpha)), f"{one.rows:,}"]
+            for one in found.alphas[:MOST_ALPHAS]
+        ]
+        yield f"<div><strong>{escape(found.column)}</strong>: {counted(found.values, 'value')}</div>"
+        yield html_table(["value", "alpha", "records"], rows)
+        yield f"<div>{escape(left_out_alphas(found))}</div>"
+        yield _facts({**extremes(found), **alike(found)})
+    if evidence.homogeneity_all is not None:
+        yield f"<div><strong>{escape(', '.join(evidence.homogeneity_all.columns))}</strong>: all at once</div>"
+        yield _facts(alike(evidence.homogeneity_all))
+
+
+def _facts(told: Mapping[str, str]) -> str:
+    return html_table(["", ""], [[Cell(what, WHOLE), text] for what, text in told.items()])

@@ -1,0 +1,64 @@
+"""The bipartite graph of sensitive values and classes as GraphML, line by line: it may have millions of edges.
+
+The plain part of the format that networkx and Gephi read, see graphml.graphdrawing.org. Values and classes are named in it as far
+as `auditor.bipartite` names them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+
+from kohort.auditor.bipartite import Cells, Value
+from kohort.auditor.homogeneity import Homogeneity
+
+NODE_KEYS = {"kind": "string", "label": "string", "size": "long", "column": "string", "alpha": "double"}
+EDGE_KEYS = {"weight": "double", "records": "long"}
+Told = dict[str, str | int | float]
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def write_graphml(path: Path, found: tuple[Homogeneity, ...], cells: Cells) -> None:
+    """Write the graph of all sensitive columns to a file; their values are nodes beside each other."""
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(f"{line}\n" for line in _lines(found, cells))
+
+
+def _lines(found: tuple[Homogeneity, ...], cells: Cells) -> Iterator[str]:
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
+    for on, keys in (("node", NODE_KEYS), ("edge", EDGE_KEYS)):
+        for name, kind in keys.items():
+            yield f'<key id="{name}" for="{on}" attr.name="{name}" attr.type="{kind}"/>'
+    yield '<graph id="homogeneity" edgedefault="undirected">'
+    names: dict[tuple[str, Value], str] = {}
+    for column in found:
+        for one in column.alphas:
+            name = names[column.column, one.value] = f"S{len(names) + 1}"
+            told: Told = {
+                "kind": "value",
+                "label": one.value.label,
+                "size": one.rows,
+                "column": column.column,
+                "alpha": one.alpha,
+            }
+            yield f'<node id="{name}">{_data(told)}</node>'
+    for group in cells.groups():
+        yield f'<node id="{group.name}">{_data({"kind": "class", "label": group.label, "size": group.size})}</node>'
+    for alias, column_name in cells.sensitive.items():
+        for edge in cells.edges(alias):
+            ends = f'source="{names[column_name, edge.value]}" target="E{edge.group + 1}"'
+            yield f"<edge {ends}>{_data({'weight': edge.weight, 'records': edge.records})}</edge>"
+    yield "</graph>"
+    yield "</graphml>"
+
+
+def _data(told: Told) -> str:
+    return "".join(f'<data key="{key}">{_text(str(value))}</data>' for key, value in told.items())
+
+
+def _text(text: str) -> str:
+    """Escaped; XML has no way at all to write most control characters, and a reader would drop a bare carriage return."""
+    return escape(_NOT_XML.sub("\ufffd", text), quote=False).replace("\r", "&#13;")
