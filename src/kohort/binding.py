@@ -29,6 +29,7 @@ def rules_of(k: int, secrets: Sequence[Secret], shares: Sequence[NDArray[np.floa
     return Rules(
         k=k,
         persons=persons,
+        shares_count=any(set(one.asked) - {"l"} for one in asked),
         first=first,
         least_distinct=np.array(
             [max(one.l or 0, secret.values if one.delta else 0) for one, secret in zip(asked, secrets, strict=True)], np.int64
@@ -57,13 +58,11 @@ def tally_for(rules: Rules, persons_and_pairs: int) -> Tally:
     """An empty tally that fits the rules."""
     columns, values = len(rules.first) - 1, int(rules.first[-1])
     return Tally(
-        size=np.zeros(2, np.int64),
+        sums=np.zeros((2, 1 + 2 * columns), np.int64),
         counts=np.zeros((2, values), np.int64),
-        total=np.zeros((2, columns), np.int64),
-        distinct=np.zeros((2, columns), np.int64),
         rows_of=np.zeros((2, persons_and_pairs), np.int32),
         present=np.zeros(values, np.int64),
-        present_count=np.zeros(columns, np.int64),
+        listed=np.zeros(columns, np.int64),
         largest=np.zeros(int(rules.recursive_l.max(initial=1)), np.int64),
         mass=np.zeros(len(rules.node_weight)),
     )

@@ -111,7 +111,7 @@ class Checks:
         order = np.empty(int(first[-1]), np.int64)
         group_rows(labels, first.copy(), order)
         stands = np.empty(len(sizes), np.bool_)
-        standing(self.rules, self.tally(), self.row_secrets, order, first, stands)
+        standing(self.rules, self.tally(), np.take(self.row_secrets, order, axis=0), first, stands)
         return stands
 
     def require(self, labels: NDArray[np.int64]) -> None:

@@ -63,7 +63,7 @@ def partition(points: Points, checks: Checks, options: MondrianOptions, seed: in
             tally = spare.pop() if spare else checks.tally()
             most = last - first if checks.beyond_k else 0
             sorting = np.empty((most, secrets.shape[1]), np.int64), np.empty(longest + 1, np.int64), np.empty(longest, np.int64)
-            guard = Guard(checks.beyond_k, checks.rules, tally, np.empty(secrets.shape[1], np.int64), *sorting)
+            guard = Guard(checks.beyond_k, checks.rules, tally, *sorting)
             piece = (words, ids, layout, first, last, side, tables, checks.k, guard, options.relaxed, *scratch)
             if last - first <= SMALL:
                 kernels.cut_all(*piece, begins, state)

@@ -117,7 +117,7 @@ def _along_an_order(counts: Counts, ground: Ground) -> str:
     """
     values, key = _keyed(counts, ground)
     if ground.tree is None and ground.dates is None:
-        key += f", {_number(ground, 'BIGINT')}"  # long integers can be equal as doubles
+        key += f", {_number(ground, 'DECIMAL(38, 0)')}"  # long integers can be equal as doubles
     order = f"ORDER BY CASE WHEN v = '' THEN 0 ELSE 1 END, {key}, v"
     places = f"SELECT v, n, size, ROW_NUMBER() OVER ({order}) AS place FROM {values}"
     by = counts.by

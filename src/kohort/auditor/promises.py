@@ -102,11 +102,13 @@ def _alpha(column: _Column) -> _Finding:
         return _Finding(default, found, found is not None and found <= default + TOLERANCE, meaning, queries)
     query = column.counts.ask("SELECT v, MAX(n / size) FROM sized GROUP BY v", sized)
     shares = {str(value): float(share) for value, share in column.run(query)}
-    limited = [(share, limit) for value, share in shares.items() if (limit := own.get(value, default)) < 1]
+    limit_of = {"" if value in column.counts.missing else value: limit for value, limit in own.items()}
+    limited = [(share, limit) for value, share in shares.items() if (limit := limit_of.get(value, default)) < 1]
     closest, _limit = max(limited, key=lambda pair: pair[0] - pair[1], default=(0.0, 1.0))
-    broken = sum(share > limit + TOLERANCE for share, limit in limited)
-    required = ", ".join([*([f"{default:g}"] if default < 1 else []), f"{len(own)} of their own"])
+    broken, absent = sum(share > limit + TOLERANCE for share, limit in limited), sum(value not in shares for value in limit_of)
+    required = f"{default:g}, {len(own)} own limit(s)" if default < 1 else f"{len(own)} own limit(s)"
     meaning += f", the one closest to its limit; {broken} value(s) are over theirs"
+    meaning += f"; {absent} with a limit are not in the release" if absent else ""
     return _Finding(required, closest if shares else None, broken == 0, meaning, [query])
 
 

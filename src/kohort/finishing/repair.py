@@ -54,7 +54,7 @@ def _merge_failing(
     goes_to = np.arange(groups)
     kernels.repair(
         points.kernel_tables(), checks.rules, checks.tally(), checks.row_secrets, low, high, sizes, order[first[:-1]], tail,
-        following, stands, goes_to, np.empty(points.rows, np.int64), progress.slot(),
+        following, stands, goes_to, np.empty_like(checks.row_secrets), progress.slot(),
     )  # fmt: skip
     while (goes_to[goes_to] != goes_to).any():  # what was merged into a group that was merged later
         goes_to = goes_to[goes_to]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.kernels import kernel
-from kohort.kernels.guarded_cuts import LEFT, RIGHT, Guard, both_stand, count_piece, cross_all, forget_piece, guarded_cut
+from kohort.kernels.guarded_cuts import Guard, guarded_cut, halves_stand
 from kohort.kernels.packed import Layout
 from kohort.kernels.widths import AxisTables, width
 
@@ -181,32 +181,7 @@ def cut_once(
         return -1
     here = words[side]
     _bounds(here, layout, first, last, box)
-    if not guard.asked:
-        return _cut_widest(words, ids, layout, first, last, side, axes, k, guard, relaxed, box, values, counts)
-    count_piece(here, layout, first, last, guard)
-    middle = _cut_widest(words, ids, layout, first, last, side, axes, k, guard, relaxed, box, values, counts)
-    forget_piece(words[side if middle < 0 else 1 - side], layout, first, last, guard)
-    return middle
-
-
-@kernel
-def _cut_widest(
-    words: NDArray[np.uint64],
-    ids: NDArray[np.uint32],
-    layout: Layout,
-    first: int,
-    last: int,
-    side: int,
-    axes: AxisTables,
-    k: int,
-    guard: Guard,
-    relaxed: bool,
-    box: NDArray[np.int64],
-    values: NDArray[np.int64],
-    counts: NDArray[np.int64],
-) -> int:
-    """Cut at the widest axis that has an allowed cut."""
-    here, rows, axis_count = words[side], last - first, layout.axes
+    axis_count = layout.axes
     for j in range(axis_count):
         box[2, j] = width(axes, j, box[0, j], box[1, j]) if box[0, j] < box[1, j] else CONSTANT
     for _ in range(axis_count):
@@ -221,7 +196,7 @@ def _cut_widest(
         at_cut = rows
         if relaxed:
             position, left, at_cut = _half(counts, rows)
-            if guard.asked and not _halves_stand(here, layout, first, last, axis, np.uint64(values[position]), at_cut, guard):
+            if guard.asked and not halves_stand(here, layout, first, last, axis, values, counts, distinct, left, guard):
                 position = -1
         elif guard.asked:
             position, left = guarded_cut(here, layout, first, last, axis, values, counts, distinct, guard)
@@ -237,18 +212,6 @@ def _cut_widest(
             return -1
         box[2, axis] = REFUSED
     return -1
-
-
-@kernel
-def _halves_stand(
-    here: NDArray[np.uint64], layout: Layout, first: int, last: int, axis: int, cut: np.uint64, at_cut: int, guard: Guard
-) -> bool:
-    """Whether both halves of a relaxed cut may stand; if not, all rows are back on the right."""
-    cross_all(here, layout, first, last, axis, cut, at_cut, guard, LEFT)
-    if both_stand(guard):
-        return True
-    cross_all(here, layout, first, last, axis, cut, at_cut, guard, RIGHT)
-    return False
 
 
 @kernel

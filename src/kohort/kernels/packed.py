@@ -27,11 +27,3 @@ def pack(codes: NDArray[np.integer], layout: Layout, begin: int, words: NDArray[
         column, shift = words[layout.word[begin + j]], layout.shift[begin + j]
         for i in range(rows):
             column[i] |= np.uint64(codes[i, j]) << shift
-
-
-@kernel
-def unpack_secrets(words: NDArray[np.uint64], layout: Layout, at: int, row: NDArray[np.int64]) -> None:
-    """What a promise must know of the row at `at`."""
-    for j in range(row.size):
-        column = layout.axes + j
-        row[j] = np.int64((words[layout.word[column], at] >> layout.shift[column]) & layout.mask[column])

@@ -24,6 +24,7 @@ class Rules(NamedTuple):
 
     k: int
     persons: bool
+    shares_count: bool  # False: sizes and numbers of different values are all that is promised
     first: NDArray[np.int64]  # (C + 1): where each column's values begin
     least_distinct: NDArray[np.int64]  # (C): different values that a group must hold
     bounded: NDArray[np.bool_]  # (C): whether shares have bounds
@@ -48,90 +49,94 @@ class Rules(NamedTuple):
 class Tally(NamedTuple):
     """Scratch of one thread. Everything is zero between two groups."""
 
-    size: NDArray[np.int64]  # (2): rows, or persons
+    sums: NDArray[np.int64]  # (2, 1 + 2C): size in rows or persons; the counts' sum of each column; its different values
     counts: NDArray[np.int64]  # (2, V): how often each value is there, or how many persons hold it
-    total: NDArray[np.int64]  # (2, C): the sum of the counts of each column
-    distinct: NDArray[np.int64]  # (2, C)
     rows_of: NDArray[np.int32]  # (2, persons and pairs): rows of each person, then of each (person, value)
     present: NDArray[np.int64]  # (V): each column's values in the group, from `first` of the column on
-    present_count: NDArray[np.int64]  # (C)
-    largest: NDArray[np.int64]  # the largest counts of a column
-    mass: NDArray[np.float64]  # (N): shares below each node
+    listed: NDArray[np.int64]  # (C): how many those are
+    largest: NDArray[np.int64]  # scratch: the largest counts of a column
+    mass: NDArray[np.float64]  # (N): scratch: shares below each node
 
 
 @kernel
-def enter(rules: Rules, tally: Tally, row: NDArray[np.int64], side: int) -> None:
-    """A row comes to this side; `row` = its value in each column, then, with persons, the person and the pairs."""
+def enter(rules: Rules, tally: Tally, secrets: NDArray[np.int64], begin: int, end: int, side: int) -> None:
+    """Rows come to a side; (rows, secrets) = the value in each column, then, with persons, the person and the pairs."""
     columns = rules.first.size - 1
-    if not rules.persons or _one_more(tally.rows_of, side, row[columns]):
-        tally.size[side] += 1
-    for c in range(columns):
-        if rules.persons and not _one_more(tally.rows_of, side, row[columns + 1 + c]):
-            continue
-        value = row[c]
-        if tally.counts[side, value] == 0:
-            tally.distinct[side, c] += 1
-            if tally.counts[1 - side, value] == 0:
-                tally.present[rules.first[c] + tally.present_count[c]] = value
-                tally.present_count[c] += 1
-        tally.counts[side, value] += 1
-        tally.total[side, c] += 1
+    sums, counts, rows_of = tally.sums, tally.counts, tally.rows_of
+    for i in range(begin, end):
+        sums[side, 0] += not rules.persons or _one_more(rows_of, side, secrets[i, columns])
+        for c in range(columns):
+            if rules.persons and not _one_more(rows_of, side, secrets[i, columns + 1 + c]):
+                continue
+            value = secrets[i, c]
+            if counts[side, value] == 0:
+                sums[side, 1 + columns + c] += 1
+                if counts[1 - side, value] == 0:
+                    tally.present[rules.first[c] + tally.listed[c]] = value
+                    tally.listed[c] += 1
+            counts[side, value] += 1
+            sums[side, 1 + c] += 1
 
 
 @kernel
-def leave(rules: Rules, tally: Tally, row: NDArray[np.int64], side: int) -> None:
-    """A row leaves this side. Values stay listed as present until the tally is cleared."""
-    columns = rules.first.size - 1
-    if not rules.persons or _one_less(tally.rows_of, side, row[columns]):
-        tally.size[side] -= 1
-    for c in range(columns):
-        if rules.persons and not _one_less(tally.rows_of, side, row[columns + 1 + c]):
-            continue
-        value = row[c]
-        tally.counts[side, value] -= 1
-        tally.total[side, c] -= 1
-        if tally.counts[side, value] == 0:
-            tally.distinct[side, c] -= 1
+def cross(
+    sums: NDArray[np.int64],  # IN OUT the tally's
+    counts: NDArray[np.int64],  # IN OUT the tally's
+    rows_of: NDArray[np.int32],  # IN OUT the tally's
+    secrets: NDArray[np.int64],
+    begin: int,
+    end: int,
+    to: int,
+) -> None:
+    """Rows come to a side from the other: what is present stays so. Takes no more than it needs: it is called for every value."""
+    columns = (sums.shape[1] - 1) // 2
+    persons = secrets.shape[1] > columns
+    off = 1 - to
+    for i in range(begin, end):
+        if persons:
+            sums[to, 0] += _one_more(rows_of, to, secrets[i, columns])
+            sums[off, 0] -= _one_less(rows_of, off, secrets[i, columns])
+        for c in range(columns):
+            value = secrets[i, c]
+            comes = not persons or _one_more(rows_of, to, secrets[i, columns + 1 + c])
+            goes = not persons or _one_less(rows_of, off, secrets[i, columns + 1 + c])
+            sums[to, 1 + columns + c] += comes and counts[to, value] == 0
+            counts[to, value] += comes
+            counts[off, value] -= goes
+            sums[off, 1 + columns + c] -= goes and counts[off, value] == 0
+            sums[to, 1 + c] += comes
+            sums[off, 1 + c] -= goes
+    if not persons:
+        sums[to, 0] += end - begin
+        sums[off, 0] -= end - begin
 
 
 @kernel
-def cross(rules: Rules, tally: Tally, row: NDArray[np.int64], side: int) -> None:
-    """A row comes to this side from the other. It enters first: values stay listed as present."""
-    enter(rules, tally, row, side)
-    leave(rules, tally, row, 1 - side)
-
-
-@kernel
-def _one_more(rows_of: NDArray[np.int32], side: int, who: int) -> bool:
+def _one_more(rows_of: NDArray[np.int32], side: int, who: int | np.int64) -> bool:
     rows_of[side, who] += 1
     return rows_of[side, who] == 1
 
 
 @kernel
-def _one_less(rows_of: NDArray[np.int32], side: int, who: int) -> bool:
+def _one_less(rows_of: NDArray[np.int32], side: int, who: int | np.int64) -> bool:
     rows_of[side, who] -= 1
     return rows_of[side, who] == 0
 
 
 @kernel
-def clear(rules: Rules, tally: Tally) -> None:
-    """Back to zero, touching only what the group touched; `rows_of` is zeroed by whoever knows the rows."""
-    tally.size[:] = 0
+def clear(rules: Rules, tally: Tally, secrets: NDArray[np.int64], begin: int, end: int) -> None:
+    """Back to zero, touching only what the group touched; `secrets` are its rows, needed where persons were counted."""
+    tally.sums[:] = 0
     for c in range(rules.first.size - 1):
-        for i in range(rules.first[c], rules.first[c] + tally.present_count[c]):
+        for i in range(rules.first[c], rules.first[c] + tally.listed[c]):
             tally.counts[0, tally.present[i]] = 0
             tally.counts[1, tally.present[i]] = 0
-        tally.present_count[c] = 0
-        tally.total[0, c], tally.total[1, c] = 0, 0
-        tally.distinct[0, c], tally.distinct[1, c] = 0, 0
-
-
-@kernel
-def forget(rules: Rules, tally: Tally, row: NDArray[np.int64]) -> None:
-    """The persons of a row back to zero."""
-    for j in range(rules.first.size - 1, row.size):
-        tally.rows_of[0, row[j]] = 0
-        tally.rows_of[1, row[j]] = 0
+        tally.listed[c] = 0
+    if rules.persons:
+        for i in range(begin, end):
+            for j in range(rules.first.size - 1, secrets.shape[1]):
+                tally.rows_of[0, secrets[i, j]] = 0
+                tally.rows_of[1, secrets[i, j]] = 0
 
 
 @kernel
@@ -139,16 +144,17 @@ def sort_present(rules: Rules, tally: Tally) -> None:
     """Ascending where an order counts."""
     for c in range(rules.first.size - 1):
         if rules.t[c] >= 0 and rules.distance[c] == ORDERED:
-            tally.present[rules.first[c] : rules.first[c] + tally.present_count[c]].sort()
+            tally.present[rules.first[c] : rules.first[c] + tally.listed[c]].sort()
 
 
 @kernel
-def has_room(rules: Rules, tally: Tally, side: int) -> bool:
+def has_room(sums: NDArray[np.int64], side: int, k: int, least_distinct: NDArray[np.int64]) -> bool:
     """Whether a side has what any larger group has too: enough persons, enough different values. If not, no part of it has."""
-    if tally.size[side] < rules.k:
+    if sums[side, 0] < k:
         return False
-    for c in range(rules.first.size - 1):  # noqa: SIM110 - numba has no all()
-        if tally.distinct[side, c] < rules.least_distinct[c]:
+    columns = least_distinct.size
+    for c in range(columns):  # noqa: SIM110 - numba has no all()
+        if sums[side, 1 + columns + c] < least_distinct[c]:
             return False
     return True
 
@@ -156,8 +162,14 @@ def has_room(rules: Rules, tally: Tally, side: int) -> bool:
 @kernel
 def may_stand(rules: Rules, tally: Tally, side: int) -> bool:
     """Whether a side keeps the whole promise."""
-    if not has_room(rules, tally, side):
-        return False
+    return has_room(tally.sums, side, rules.k, rules.least_distinct) and is_balanced(rules, tally, side)
+
+
+@kernel
+def is_balanced(rules: Rules, tally: Tally, side: int) -> bool:
+    """Whether the shares of a side are as promised."""
+    if not rules.shares_count:
+        return True
     for c in range(rules.first.size - 1):
         if rules.bounded[c] and not _within_bounds(rules, tally, side, c):
             return False
@@ -172,8 +184,8 @@ def may_stand(rules: Rules, tally: Tally, side: int) -> bool:
 
 @kernel
 def _within_bounds(rules: Rules, tally: Tally, side: int, column: int) -> bool:
-    size, total = tally.size[side] * (1 + NOISE), tally.total[side, column]
-    for i in range(rules.first[column], rules.first[column] + tally.present_count[column]):
+    size, total = tally.sums[side, 0] * (1 + NOISE), tally.sums[side, 1 + column]
+    for i in range(rules.first[column], rules.first[column] + tally.listed[column]):
         value = tally.present[i]
         count = tally.counts[side, value]
         if count > 0 and (
@@ -185,8 +197,8 @@ def _within_bounds(rules: Rules, tally: Tally, side: int, column: int) -> bool:
 
 @kernel
 def _mixed(rules: Rules, tally: Tally, side: int, column: int) -> bool:
-    total, sum_of_logs = np.float64(tally.total[side, column]), 0.0
-    for i in range(rules.first[column], rules.first[column] + tally.present_count[column]):
+    total, sum_of_logs = np.float64(tally.sums[side, 1 + column]), 0.0
+    for i in range(rules.first[column], rules.first[column] + tally.listed[column]):
         count = np.float64(tally.counts[side, tally.present[i]])
         if count > 0:
             sum_of_logs += count * np.log(count)
@@ -199,7 +211,7 @@ def _no_favourite(rules: Rules, tally: Tally, side: int, column: int) -> bool:
     before = rules.recursive_l[column] - 1
     largest = tally.largest[:before]
     largest[:] = 0
-    for i in range(rules.first[column], rules.first[column] + tally.present_count[column]):
+    for i in range(rules.first[column], rules.first[column] + tally.listed[column]):
         count = tally.counts[side, tally.present[i]]
         place = before
         while place > 0 and largest[place - 1] < count:
@@ -208,7 +220,7 @@ def _no_favourite(rules: Rules, tally: Tally, side: int, column: int) -> bool:
             place -= 1
         if place < before:
             largest[place] = count
-    tail = tally.total[side, column] - largest.sum()
+    tail = tally.sums[side, 1 + column] - largest.sum()
     return largest[0] < rules.recursive_c[column] * tail * (1 - NOISE)
 
 
@@ -216,8 +228,8 @@ def _no_favourite(rules: Rules, tally: Tally, side: int, column: int) -> bool:
 def distance_to_table(rules: Rules, tally: Tally, side: int, column: int) -> float:
     """The earth mover's distance between a side's distribution and the table's."""
     begin = rules.first[column]
-    end = begin + tally.present_count[column]
-    total = np.float64(tally.total[side, column])
+    end = begin + tally.listed[column]
+    total = np.float64(tally.sums[side, 1 + column])
     if rules.distance[column] == EQUAL:
         excess = 0.0
         for i in range(begin, end):
@@ -248,8 +260,8 @@ def _along_the_order(rules: Rules, tally: Tally, side: int, column: int, total: 
     if last - first < 2:
         return 0.0
     before, start, reached, gaps = rules.up_to_before[column:], first, np.int64(0), 0.0
-    for i in range(first, first + tally.present_count[column] + 1):
-        is_last = i == first + tally.present_count[column]
+    for i in range(first, first + tally.listed[column] + 1):
+        is_last = i == first + tally.listed[column]
         stop = last if is_last else tally.present[i]
         here = reached / total
         low, high = start, stop  # the first value of the run up to which the table has come further than the side

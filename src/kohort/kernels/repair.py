@@ -60,7 +60,7 @@ def repair(
     following: NDArray[np.int64],  # IN OUT (rows): the next row of the chain, or -1
     stands: NDArray[np.bool_],  # IN OUT (groups)
     goes_to: NDArray[np.int64],  # OUT (groups): the group that each was merged into; comes in as itself
-    members: NDArray[np.int64],  # scratch (rows)
+    members: NDArray[np.int64],  # scratch (rows, secrets)
     state: NDArray[np.int64],  # IN state[1] = stop now
 ) -> None:
     """Smallest failing group first, ties lowest number. Ends when all stand, or when one group is left."""
@@ -86,6 +86,7 @@ def repair(
         costs[into] = _cost(axes, low[into], high[into])
         row = head[into]
         for i in range(sizes[into]):  # recounted, not added: persons may have rows in both
-            members[i] = row
+            for j in range(members.shape[1]):
+                members[i, j] = secrets[row, j]
             row = following[row]
-        stands[into] = group_stands(rules, tally, secrets, members[: sizes[into]])
+        stands[into] = group_stands(rules, tally, members, 0, sizes[into])

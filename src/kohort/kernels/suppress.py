@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.kernels import kernel
-from kohort.kernels.groups import count_group, forget_group
-from kohort.kernels.promises import Rules, Tally, cross, may_stand
+from kohort.kernels.promises import Rules, Tally, clear, cross, enter, may_stand, sort_present
 from kohort.kernels.widths import AxisTables, width
 
 NOTHING = 0  # a gain that is none
@@ -63,7 +62,9 @@ def best_of_group(
     whole = ends[2].sum()
     lost = axes.full.sum()
     if asked:
-        count_group(rules, tally, secrets, rows)
+        for i in range(rows.size):
+            enter(rules, tally, secrets, rows[i], rows[i] + 1, 0)
+        sort_present(rules, tally)
     for i in range(rows.size):
         left = 0
         for j in range(codes.shape[1]):
@@ -72,14 +73,16 @@ def best_of_group(
         gain = rows.size * whole - (rows.size - 1) * left - lost
         if gain > best or (gain == best and place >= 0 and rows[i] < rows[place]):
             if asked:
-                cross(rules, tally, secrets[rows[i]], 1)
+                cross(tally.sums, tally.counts, tally.rows_of, secrets, rows[i], rows[i] + 1, 1)
                 stands = may_stand(rules, tally, 0)
-                cross(rules, tally, secrets[rows[i]], 0)
+                cross(tally.sums, tally.counts, tally.rows_of, secrets, rows[i], rows[i] + 1, 0)
                 if not stands:
                     continue
             best, place = gain, i
     if asked:
-        forget_group(rules, tally, secrets, rows)
+        clear(rules, tally, secrets, 0, 0)
+        for i in range(rows.size if rules.persons else 0):
+            clear(rules, tally, secrets, rows[i], rows[i] + 1)
     return best, place
 
 
