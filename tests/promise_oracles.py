@@ -151,6 +151,12 @@ def worst(
         return float(connection.execute(_COUNTS + question, parameters).fetchall()[0][0])
 
 
+def different(column: pa.ChunkedArray) -> int:
+    """How many values a sensitive column holds, missing among them."""
+    everybody = pa.table({"q": pa.nulls(len(column), pa.string()), "s": column})
+    return int(worst(everybody, ["q"], "s", "l", {}))
+
+
 @cache
 def _connection() -> Any:
     """One for all questions: opening one takes longer than most answers, and small tables need one thread."""

@@ -7,16 +7,28 @@ import pytest
 from kohort.algorithms import METHODS
 from kohort.engines import ENGINES
 from kohort.privacy import DEFINITIONS
-from kohort.testing import ALGORITHM_CONTRACTS, ENGINE_CONTRACTS
+from kohort.testing import ALGORITHM_CONTRACTS, ENGINE_CONTRACTS, PROMISE_CONTRACTS
+
+PAIRS = [(method, promise) for method in METHODS.values() for promise in method.promises]
 
 
-@pytest.mark.parametrize("contract", ALGORITHM_CONTRACTS, ids=lambda contract: contract.__name__)
+def named(contract):
+    return contract.__name__
+
+
+@pytest.mark.parametrize("contract", ALGORITHM_CONTRACTS, ids=named)
 @pytest.mark.parametrize("method", METHODS.values(), ids=list(METHODS))
 def test_method(method, contract):
     contract(method)
 
 
-@pytest.mark.parametrize("contract", ENGINE_CONTRACTS, ids=lambda contract: contract.__name__)
+@pytest.mark.parametrize("contract", PROMISE_CONTRACTS, ids=named)
+@pytest.mark.parametrize(("method", "promise"), PAIRS, ids=[f"{method.name}-{promise}" for method, promise in PAIRS])
+def test_promise(method, promise, contract):
+    contract(method, promise)
+
+
+@pytest.mark.parametrize("contract", ENGINE_CONTRACTS, ids=named)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_engine(engine, contract):
     contract(engine)

@@ -142,9 +142,9 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "useless": ({"sensitive": "s", "weight": {"s": 2}}, "'s' is sensitive: weight only serves quasi"),
     "allow": ({"allow": "a"}, "'a' is quasi: allow only serves"),
     "number": ({"quasi": 5}, "quasi"),
-    "alpha": ({"sensitive": "s", "alpha": 0}, "alpha must be greater than 0"),
-    "weak alpha": ({"sensitive": "s", "alpha": 1}, "alpha must be less than 1"),
-    "named alpha": ({"sensitive": "s", "alpha": {"x": 2}}, "alpha.x must be less than 1"),
+    "alpha": ({"sensitive": "s", "alpha": 0}, "alpha must be greater than 0, which nothing could keep"),
+    "weak alpha": ({"sensitive": "s", "alpha": 1}, "less than 1, which promises nothing"),
+    "named alpha": ({"sensitive": "s", "alpha": {"x": 2}}, "alpha must be greater than 0"),
     "weak l": ({"sensitive": "s", "l": 1}, "l must be at least 2"),
     "t=0": ({"sensitive": "s", "t": 0}, "t must be greater than 0"),
     "recursive": ({"sensitive": "s", "recursive_l": "3"}, "recursive_l must be two numbers, l and c: 3,2"),
@@ -352,6 +352,19 @@ CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "type": ({}, {"type": {"a": "text"}}),
     "weight": ({"weight": {"a": 0.1}}, {"weight": {"a": 10}}),
     "statistic": ({}, {"statistic": {"a": "mean"}}),
+    "preset": ({}, {"preset": "public"} | {"k": 11}),
+    "suppress": ({}, {"suppress": 0.2}),
+    "alpha": ({}, {"alpha": 0.3}),
+    "l": ({}, {"l": 4}),
+    "entropy_l": ({}, {"entropy_l": 3.5}),
+    "recursive_l": ({}, {"recursive_l": (3, 1)}),
+    "t": ({}, {"t": 0.2}),
+    "t_distance": ({"t": 0.2}, {"t": 0.2, "t_distance": "ordered"}),
+    "beta": ({}, {"beta": 0.5}),
+    "beta_kind": ({"beta": 2, "k": 2}, {"beta": 2, "k": 2, "beta_kind": "basic"}),
+    "delta": ({}, {"delta": 0.7}),
+    "ranges": ({}, {"ranges": "grid"}),
+    "step": ({"ranges": "grid"}, {"ranges": "grid", "step": {"a": 2}}),
 }
 
 
@@ -360,7 +373,8 @@ def test_each_setting_changes_the_release(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     Path("b.csv").write_text("".join(f"x{n};{n % 2};*\n" for n in range(7)), encoding="utf-8")
     rows = range(90)
-    table = pa.table({"a": [n * n % 11 for n in rows], "b": [f"x{n * 5 % 7}" for n in rows], "s": [n % 4 for n in rows]})
+    ages = [99 if n == 50 else n * n % 11 for n in rows]  # one far from all others
+    table = pa.table({"a": ages, "b": [f"x{n * 5 % 7}" for n in rows], "s": [n % 4 for n in rows]})
     one, two = (
         Counter(
             map(str, kh.anonymize(table, **{"quasi": ["a", "b"], "sensitive": "s", "k": 4, "seed": 7, **given}).table.to_pylist())
@@ -373,5 +387,5 @@ def test_each_setting_changes_the_release(tmp_path, monkeypatch, name):
 def test_every_setting_is_tried_above():
     compared = {key for given, _text, _flags in SAME.values() for key in given}
     assert compared | {"version", "promise", "columns", "role"} >= {*Job.model_fields, *Column.model_fields}
-    elsewhere = {"method", "engine", "threads", "keep_order", "allow", "format", "encoding"}  # contracts; schema, tables, dates
+    elsewhere = {"method", "engine", "threads", "keep_order", "allow", "format", "encoding", "suppressed"}  # other tests
     assert {*CHANGES, *elsewhere} == compared

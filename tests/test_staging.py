@@ -91,8 +91,8 @@ import kohort as kh
 from kohort import {module}
 honest = {module}.{name}
 
-def stop(*given):
-    made = honest(*given)
+def stop(*given, **named):
+    made = honest(*given, **named)
     print("there", flush=True)
     time.sleep(120)
     return made

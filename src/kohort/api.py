@@ -18,6 +18,7 @@ from kohort.auditor import Evidence, Layout
 from kohort.auditor.bipartite import Cells
 from kohort.auditor.homogeneity import analyse
 from kohort.engines import ENGINES, Engine, Result
+from kohort.engines.asked import Asked
 from kohort.engines.views import columns_of, release_view
 from kohort.errors import RequestError
 from kohort.inspecting import Inspection, inspect_table, require_header
@@ -189,8 +190,20 @@ def audit(
         wrong = unknown_columns(layout.aliases.values(), names)
         if wrong:
             raise RequestError(wrong)
-        with release_view(release, form, layout, progress.threads) as run:
-            evidence = auditor.audit(run, layout, job.promise, names, withheld=[*job.names("identifier"), *job.names("drop")])
+        asked = Asked.of(job, release, names)
+        with release_view(release, form, layout, progress.threads, asked.units, asked.grounds) as run:
+            evidence = auditor.audit(
+                run,
+                layout,
+                job.promise,
+                names,
+                withheld=[*job.names("identifier"), *job.names("drop"), *job.names("unit")],
+                secrecy=asked.secrecy,
+                persons=asked.units is not None,
+                missing=job.missing,
+                grounds=asked.grounds,
+            )
+            evidence = replace(evidence, checks=(*evidence.checks, *asked.not_run))
             cells = Cells(run, layout.aliases, job.promise.k, job.missing)
             alone, together = analyse(cells)
             evidence = replace(evidence, homogeneity=alone, homogeneity_all=together)

@@ -287,7 +287,7 @@ class Points:
         for number, (axis, weight) in enumerate(zip(self.axes, self.weights, strict=True)):
             if isinstance(axis, NumericAxis):
                 start[number] = codes_so_far
-                scale[number] = min(UNIT * weight / (axis.range or 1.0), LARGEST)  # infinite, it would make no width a NaN
+                scale[number] = min(UNIT * weight / (axis.range or 1.0), LARGEST)  # were it infinite, a width of 0 would cost NaN
                 coarse_from[number], *coarse = axis.coarse()
                 for ends, values in zip(number_ends, (axis.first, axis.last, *coarse), strict=True):
                     ends.append(np.append(0.0, axis.offset(values)))  # code 0, missing, is never looked up

@@ -261,7 +261,7 @@ def _fold(nested: dict[str, Any], settings: Mapping[str, Any]) -> list[str]:
     if isinstance(nested["columns"], dict):
         problems += _fold_roles(nested["columns"], given)
         _fold_secrecy(nested, given)
-        problems += _fold_columns(nested["columns"], given)
+        problems += _fold_columns(nested, given)
     nested.update({name: _plain(given[name]) for name in given if name in Job.model_fields and name not in TABLES})
     return problems
 
@@ -305,7 +305,9 @@ def _fold_secrecy(nested: dict[str, Any], given: Mapping[str, Any]) -> None:
                 column.pop(setting, None)
 
 
-def _fold_columns(columns: dict[str, Any], given: Mapping[str, Any]) -> list[str]:
+def _fold_columns(nested: dict[str, Any], given: Mapping[str, Any]) -> list[str]:
+    columns, promise = nested["columns"], nested.get("promise")
+    everywhere = isinstance(promise, Mapping) and promise.get("t") is not None
     problems: list[str] = []
     for setting in PER_COLUMN:
         values = given.get(setting, {})
@@ -317,9 +319,11 @@ def _fold_columns(columns: dict[str, Any], given: Mapping[str, Any]) -> list[str
         for name, value in values.items():
             if name in columns:
                 _merge(columns, name, {setting: _plain(value)})
-                has = columns[name].get("role") if isinstance(columns[name], Mapping) else None
-                if setting in DESCRIPTIVE and has in ROLES and has not in ("quasi", "sensitive"):
-                    problems.append(f"Column {name!r} is {has}: {setting} only serves quasi-identifiers and t-closeness.")
+                column = columns[name] if isinstance(columns[name], Mapping) else {}
+                has = column.get("role")
+                measured = has == "sensitive" and (everywhere or column.get("t") is not None)
+                if setting in DESCRIPTIVE and has in ROLES and has != "quasi" and not measured:
+                    problems.append(f"Column {name!r} is {has}: {setting} only serves quasi-identifiers and distances of t.")
             else:
                 problems.append(f"{setting} names column {name!r}, which has no role.{nearest(name, columns)}")
     return problems

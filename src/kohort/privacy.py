@@ -135,7 +135,7 @@ class Secrecy(BaseModel):
         try:
             whole, factor = given
             made = Recursive(int(str(whole)), float(factor))
-        except (TypeError, ValueError):
+        except (OverflowError, TypeError, ValueError):
             raise ValueError("must be two numbers, l and c: 3,2") from None
         if made.l < 2 or not 0 < made.c < float("inf"):
             raise ValueError("needs an l of at least 2 and a c above 0")

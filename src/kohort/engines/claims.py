@@ -69,6 +69,11 @@ class Claims:
             steps={alias: step for alias, source in ranges.items() if (step := steps.get(source)) is not None},
         )
 
+    def missing(self, schema: Schema, kinds: pa.Schema, form: Format | None) -> tuple[str, ...]:
+        """Texts that stand for missing in sensitive columns; a decimal that is no number is one, and is text in a CSV file."""
+        floating = any(pa.types.is_floating(kinds.field(name).type) for name in schema.named("sensitive"))
+        return (*schema.missing, "nan") if floating and form is not None and form.kind == "csv" else schema.missing
+
     def cell(self, alias: str, column: pa.ChunkedArray, original: Original, form: Format | None) -> pa.ChunkedArray:
         """A column of the source as the auditor is to compare it with what stands in the file."""
         if self.statistics[alias] == "value":

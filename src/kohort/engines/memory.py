@@ -191,7 +191,7 @@ class MemoryEngine:
                     original,
                     secrecy=self._job.secrecy(),
                     persons="u1" in originals,
-                    missing=self._job.missing,
+                    missing=claims.missing(self._schema, self._table.schema, form),
                     grounds=grounds,
                 )
 

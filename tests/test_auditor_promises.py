@@ -1,0 +1,417 @@
+"""The auditor's SQL for the promises beyond k, against the definitions in plain Python and against the papers' own numbers."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from datetime import date, timedelta
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+from scipy.stats import wasserstein_distance
+
+from kohort import hierarchies
+from kohort.auditor import sizes
+from kohort.auditor.promises import Ground
+from kohort.auditor.sql import Layout, audit
+from kohort.engines.views import release_view
+from kohort.errors import RequestError
+from kohort.privacy import SECRECY, Promise, Secrecy
+
+MISSING = ("NA", "it's", "\\N")
+NUMBERS = ("1", "2", "10", "3.5", "-4", "2.0")
+TREE: list[tuple[str, ...]] = [
+    ("1", "low", "small", "*"),
+    ("2", "low", "small", "*"),
+    ("10", "mid", "small", "*"),
+    ("unused", "mid", "small", "*"),
+    ("3.5", "small", "*"),
+    ("-4", "negative", "*"),
+    ("2.0", "*"),
+]
+GROUND = Ground(tree=hierarchies.build(TREE))
+
+
+def evidence_of(columns, secrecy, *, persons=None, missing=(), grounds=None, k=2):
+    """The audit of a table of columns a, b (quasi-identifiers) and sensitive ones."""
+    table = pa.table(
+        {name: column if isinstance(column, pa.Array) else pa.array(column, pa.string()) for name, column in columns.items()}
+    )
+    layout = Layout([name for name in columns if name in "ab"], [name for name in columns if name not in "ab"])
+    originals = None if persons is None else {"u1": pa.chunked_array([pa.array(persons)])}
+    with release_view(table, None, layout, 1, originals, grounds) as run:
+        return audit(
+            run,
+            layout,
+            Promise(k=k),
+            table.column_names,
+            secrecy={name: Secrecy(**asked) for name, asked in secrecy.items()},
+            persons=persons is not None,
+            missing=missing,
+            grounds=grounds,
+        )
+
+
+def checked(classes, asked, ground=None, **options):
+    """The one check of a promise about a table that is given as the sensitive values of its classes."""
+    columns = {
+        "a": [str(number) for number, values in enumerate(classes) for _value in values],
+        "s": [value for values in classes for value in values],
+    }
+    evidence = evidence_of(columns, {"s": asked}, grounds={"s": ground} if ground else None, **options)
+    return evidence.checks[2]
+
+
+# --- the definitions, in plain Python
+
+
+class Oracle:
+    """What each class and the table hold: a Counter of values each, one count for each row or each person."""
+
+    def __init__(self, keys, values, persons):
+        told = ["" if value is None or value in MISSING else value for value in values]
+        who = range(len(told)) if persons is None else persons
+        held, everybody = defaultdict(set), defaultdict(set)
+        for key, value, person in zip(keys, told, who, strict=True):
+            held[key].add((value, person))
+            everybody[key].add(person)
+        self.classes = {key: Counter(value for value, _person in pairs) for key, pairs in held.items()}
+        self.persons = everybody
+        self.table = Counter(value for value, _person in set(zip(told, who, strict=True)))
+
+    def shares(self):
+        """For each class q and p of every value of the table, in its order."""
+        order = sorted(self.table, key=lambda value: (value != "", float(value or 0), value))
+        p = [self.table[value] / self.table.total() for value in order]
+        return order, [([counts[value] / counts.total() for value in order], p) for counts in self.classes.values()]
+
+    def alpha(self, limits):
+        default = limits.get("default", 1)
+        found = [
+            (counts[value] / len(self.persons[key]), limits.get(value, default))
+            for key, counts in self.classes.items()
+            for value in counts
+            if limits.get(value, default) < 1
+        ]
+        share, limit = max(found, key=lambda pair: pair[0] - pair[1], default=(0, 1))
+        return share, share <= limit + 1e-9
+
+    def l(self, least):  # noqa: E743
+        found = min(map(len, self.classes.values()))
+        return found, found >= least
+
+    def entropy_l(self, least):
+        found = min(
+            math.prod((counts.total() / n) ** (n / counts.total()) for n in counts.values()) for counts in self.classes.values()
+        )
+        return found, found >= least - 1e-9
+
+    def recursive_l(self, parameters):
+        many, factor = parameters
+        ratios = []
+        for counts in self.classes.values():
+            falling = sorted(counts.values(), reverse=True)
+            tail = sum(falling[many - 1 :])
+            ratios.append(falling[0] / tail if tail else math.inf)
+        return max(ratios), max(ratios) < factor
+
+    def t(self, most, distance):
+        order, classes = self.shares()
+        found = max({"equal": equal, "ordered": ordered, "tree": tree}[distance](q, p, order) for q, p in classes)
+        return found, found <= most + 1e-9
+
+    def beta(self, most, kind):
+        gains = [(q / p - 1, p) for _order, classes in [self.shares()] for qs, ps in classes for q, p in zip(qs, ps, strict=True)]
+        holds = all(gain <= (most if kind == "basic" else min(most, -math.log(p))) + 1e-9 for gain, p in gains)
+        return max(gain for gain, _p in gains), holds
+
+    def delta(self, most):
+        found = max(
+            abs(math.log2(counts[value] * self.table.total() / (counts.total() * n))) if counts[value] else math.inf
+            for counts in self.classes.values()
+            for value, n in self.table.items()
+        )
+        return found, found < most
+
+
+def equal(q, p, _order):
+    return sum(abs(here - there) for here, there in zip(q, p, strict=True)) / 2
+
+
+def ordered(q, p, order):
+    gaps = [sum(q[: end + 1]) - sum(p[: end + 1]) for end in range(len(order))]
+    return sum(map(abs, gaps)) / max(len(order) - 1, 1)
+
+
+def far(one, other):
+    """The height of the lowest node above both, over the height of the tree; missing is far from all."""
+    if one == other:
+        return 0.0
+    if "" in (one, other):
+        return 1.0
+    paths = {row[0]: row[::-1] for row in TREE}
+    depth = next(depth for depth, (a, b) in enumerate(zip(paths[one], paths[other], strict=False)) if a != b)
+    below = max(len(path) - depth for path in paths.values() if path[:depth] == paths[one][:depth])
+    return below / max(len(path) - 1 for path in paths.values())
+
+
+def tree(q, p, order):
+    """The cheapest plan of moving q to p: the definition itself, as a linear program."""
+    size = len(order)
+    leaves = [[float(to // size == place) for to in range(size * size)] for place in range(size)]
+    comes = [[float(to % size == place) for to in range(size * size)] for place in range(size)]
+    plan = linprog([far(one, other) for one in order for other in order], A_eq=leaves + comes, b_eq=q + p)
+    return plan.fun
+
+
+PART = st.builds(lambda part, whole: min(part, whole - 1) / whole, st.integers(1, 8), st.integers(2, 9))
+ASKED = st.one_of(
+    st.fixed_dictionaries({"alpha": PART}),
+    st.fixed_dictionaries({"alpha": st.dictionaries(st.sampled_from(["default", "1", "", "-4", "nobody"]), PART, min_size=1)}),
+    st.fixed_dictionaries({"l": st.integers(2, 4)}),
+    st.fixed_dictionaries({"entropy_l": st.sampled_from([1.5, 2, 2.5, 3])}),
+    st.fixed_dictionaries({"recursive_l": st.tuples(st.integers(2, 4), st.sampled_from([0.5, 1, 1.5, 2, 3]))}),
+    st.fixed_dictionaries({"t": PART, "t_distance": st.sampled_from(["equal", "ordered", "tree"])}),
+    st.fixed_dictionaries({"beta": st.sampled_from([0.5, 1, 2, 4]), "beta_kind": st.sampled_from(["basic", "enhanced"])}),
+    st.fixed_dictionaries({"delta": st.sampled_from([0.5, 1, 1.5, 2])}),
+)
+VALUES = st.sampled_from([None, "", *MISSING, *NUMBERS])
+ROW = st.tuples(st.sampled_from([None, "*", "x"]), st.sampled_from([None, "", "y"]), VALUES, VALUES, st.integers(0, 5))
+
+
+def promised(asked):
+    return next(name for name in asked if name in SECRECY)
+
+
+def expected(oracle, asked):
+    promise = promised(asked)
+    parameter = asked[promise]
+    if promise == "alpha":
+        return oracle.alpha(parameter if isinstance(parameter, dict) else {"default": parameter})
+    if promise in ("t", "beta"):
+        return getattr(oracle, promise)(parameter, asked.get("t_distance") or asked.get("beta_kind"))
+    return getattr(oracle, promise)(parameter)
+
+
+def agrees(check, figure):
+    return check.found == "inf" if math.isinf(figure) else math.isclose(check.found, figure, rel_tol=1e-5, abs_tol=1e-9)
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@given(rows=st.lists(ROW, min_size=1, max_size=24), first=ASKED, second=ASKED, with_persons=st.booleans(), few=st.integers(1, 6))
+def test_every_promise_as_defined(rows, first, second, with_persons, few):
+    a, b, s, z, who = map(list, zip(*rows, strict=True))
+    s = [value if value is None or value in NUMBERS[:few] else None for value in s]  # often one value only
+    persons = who if with_persons else None
+    evidence = evidence_of(
+        {"a": a, "b": b, "s": s, "z": z},
+        {"s": first, "z": second},
+        persons=persons,
+        missing=MISSING,
+        grounds={
+            "s": GROUND if first.get("t_distance") == "tree" else Ground(),
+            "z": GROUND if second.get("t_distance") == "tree" else Ground(),
+        },
+    )
+    keys = list(zip(a, b, strict=True))
+    for check, name, values, asked in zip(evidence.checks[2:], "sz", (s, z), (first, second), strict=True):
+        figure, holds = expected(Oracle(keys, values, persons), asked)
+        assert check.name == f"{promised(asked).replace('_', '-')} {name}"
+        assert agrees(check, figure), (check, figure)
+        assert (check.verdict == "pass") == holds, (check, figure)
+    everybody = Oracle(keys, s, persons).persons
+    assert evidence.k == min(map(len, everybody.values()))
+    assert (evidence.rows, evidence.dm) == (len(rows), sum(n * n for n in Counter(keys).values()))
+    fits = [set().union(*(everybody[other] for other in everybody if may_be(one, other))) for one in everybody]
+    assert evidence.checks[1].found == min(map(len, fits))
+
+
+def may_be(one, other):
+    return all(a == b or {a, b} & {None, "*"} for a, b in zip(one, other, strict=True))
+
+
+# --- the papers' own numbers
+
+
+SALARIES = [str(thousands) for thousands in range(3, 12)]
+
+
+@pytest.mark.parametrize(("here", "away"), [(["3", "4", "5"], 0.375), (["6", "8", "11"], 0.166667)])
+def test_t_closeness_of_li_et_al(here, away):
+    rest = [salary for salary in SALARIES if salary not in here]
+    check = checked([here, rest], {"t": 0.375, "t_distance": "ordered"})
+    assert (check.name, check.required, check.found, check.verdict) == ("t s", 0.375, away, "pass")
+    assert checked([here, rest], {"t": away - 0.001, "t_distance": "ordered"}).verdict == "fail"
+
+
+DISEASES = [
+    ("flu", "infection", "respiratory", "*"),
+    ("bronchitis", "infection", "respiratory", "*"),
+    ("embolism", "vascular", "respiratory", "*"),
+    ("ulcer", "stomach", "digestive", "*"),
+]
+
+
+@pytest.mark.parametrize(("other", "distance"), [("bronchitis", 1 / 3), ("embolism", 2 / 3), ("ulcer", 1), (None, 1)])
+def test_diseases_of_li_et_al(other, distance):
+    """A class of one disease each: half of each must be moved."""
+    ground = Ground(tree=hierarchies.build(DISEASES))
+    check = checked([["flu"] * 2, [other] * 2], {"t": 0.9, "t_distance": "tree"}, ground)
+    assert check.found == pytest.approx(distance / 2, rel=1e-5)
+
+
+GOLDEN = {
+    "a share at its limit": ({"alpha": 0.5}, [["x", "x", "y", "z"]], 0.5, "pass"),
+    "a share at a limit that is no double": ({"alpha": 0.3}, [["x"] * 3 + ["y"] * 3 + ["z"] * 3 + ["w"]], 0.3, "pass"),
+    "a share over its limit": ({"alpha": 0.49}, [["x", "x", "y", "z"]], 0.5, "fail"),
+    "a share over its own limit": ({"alpha": {"default": 0.5, "y": 0.2}}, [["x", "x", "y", "z"]], 0.25, "fail"),
+    "only one value is limited": ({"alpha": {"y": 0.25}}, [["x", "x", "y", "x"]], 0.25, "pass"),
+    "missing has a limit": ({"alpha": {"": 0.4}}, [["x", None, "", "x"]], 0.5, "fail"),
+    "missing is one value": ({"l": 2}, [["", None]], 1, "fail"),
+    "two values": ({"l": 2}, [["x", None], ["x", "y"]], 2, "pass"),
+    "entropy of two equals": ({"entropy_l": 2}, [["x", "y"]], 2, "pass"),
+    "entropy of a half and two quarters": ({"entropy_l": 2.9}, [["x", "x", "y", "z"]], 2.82843, "fail"),
+    "entropy of ten equals": ({"entropy_l": 10}, [list("abcdefghij")], 10, "pass"),
+    "4 against 2 + 1, less than 2 times": ({"recursive_l": (3, 2)}, [list("aaaabbbccd")], 1.33333, "pass"),
+    "4 against 2 + 1, not less than 4/3 times": ({"recursive_l": (3, 4 / 3)}, [list("aaaabbbccd")], 1.33333, "fail"),
+    "nothing from number 3 on": ({"recursive_l": (3, 100)}, [["x", "y"]], "inf", "fail"),
+    "half of all is moved": ({"t": 0.5}, [["x"] * 2, ["y"] * 2], 0.5, "pass"),
+    "one class is the table": ({"t": 0.01, "t_distance": "equal"}, [["x", "y"]], 0, "pass"),
+    "one value has no order": ({"t": 0.01, "t_distance": "ordered"}, [["7"], ["7"]], 0, "pass"),
+    "twice as frequent": ({"beta": 1, "beta_kind": "basic"}, [["x", "x"], ["y", "y"]], 1, "pass"),
+    "twice as frequent, ln 2 allowed": ({"beta": 1}, [["x", "x"], ["y", "y"]], 1, "fail"),
+    "twice as frequent, ln 4 allowed": ({"beta": 1}, [list("xxyy"), list("zzww")], 1, "pass"),
+    "a value that all hold": ({"beta": 0.1}, [["x", "x"]], 0, "pass"),
+    "2^1 is not less than 2^1": ({"delta": 1}, [list("xxyy"), list("xyyyyyyy")], 1, "fail"),
+    "2^1 is less than 2^1.01": ({"delta": 1.01}, [list("xxyy"), list("xyyyyyyy")], 1, "pass"),
+    "a value is absent": ({"delta": 9}, [["x", "x"], ["x", "y"]], "inf", "fail"),
+    "as in the table": ({"delta": 0.001}, [["x", "y"], ["y", "x"]], 0, "pass"),
+}
+
+
+@pytest.mark.parametrize("what", GOLDEN)
+def test_worked_by_hand(what):
+    asked, classes, found, verdict = GOLDEN[what]
+    check = checked(classes, asked)
+    assert (check.found, check.verdict) == (found, verdict)
+    assert "'s'" in check.meaning
+
+
+@settings(max_examples=40, deadline=None, database=None)
+@given(st.lists(st.lists(st.integers(-20, 20), min_size=1, max_size=12), min_size=1, max_size=6))
+def test_ordered_distance_of_scipy(classes):
+    ranks = {number: rank for rank, number in enumerate(sorted({number for numbers in classes for number in numbers}))}
+    everybody = [ranks[number] for numbers in classes for number in numbers]
+    away = max(wasserstein_distance([ranks[number] for number in numbers], everybody) for numbers in classes)
+    check = checked([[str(number) for number in numbers] for numbers in classes], {"t": 0.5, "t_distance": "ordered"})
+    assert agrees(check, away / max(len(ranks) - 1, 1))
+
+
+# --- what is a value, and what comes before what
+
+
+DAYS = [date(2019, 12, 30) + timedelta(days=days) for days in range(9)]
+LONG = [str(10**16 - 4 + number) for number in range(9)]  # as doubles some of them are equal
+ORDERS = {
+    "numbers": (SALARIES, Ground()),
+    "long numbers": (LONG, Ground()),
+    "decimal commas": ([f"{number},5" for number in range(3, 12)], Ground(comma=True)),
+    "dates": ([f"{day:%d.%m.%Y}" for day in DAYS], Ground(dates="DD.MM.YYYY")),
+    "a tree's leaves": (list("zebrafish"), Ground(tree=hierarchies.flat(list("zebrafish")))),
+}
+
+
+@pytest.mark.parametrize("what", ORDERS)
+def test_orders(what):
+    values, ground = ORDERS[what]
+    check = checked([values[:3], values[3:]], {"t": 0.375, "t_distance": "ordered"}, ground)
+    assert (check.found, check.verdict) == (0.375, "pass")
+
+
+def test_missing_stands_first():
+    far_away = checked([[None, "-9"], ["5", "6"]], {"t": 0.9, "t_distance": "ordered"})
+    assert far_away.found == checked([["1", "2"], ["3", "4"]], {"t": 0.9, "t_distance": "ordered"}).found
+
+
+def test_typed_columns():
+    """NaN is missing in a column of numbers, a text in one of texts; 1.0 is what a limit calls 1."""
+    numbers = pa.array([1.0, math.nan, None, 2.5])
+    columns = {"a": ["x"] * 4, "s": numbers}
+    assert evidence_of(columns, {"s": {"l": 3}}).checks[2].found == 3
+    assert evidence_of(columns, {"s": {"alpha": {"1": 0.2}}}).checks[2].found == 0.25
+    assert evidence_of(columns, {"s": {"alpha": {"2.5": 0.2, "-9": 0.4}}}, missing=["-9"]).checks[2].found == 0.5
+    assert evidence_of(columns | {"s": ["1", "nan", None, "2.5"]}, {"s": {"l": 3}}).checks[2].found == 4
+    assert evidence_of(columns | {"s": pa.array([1, 1, -9, None])}, {"s": {"l": 2}}, missing=["-9"]).checks[2].found == 2
+
+
+# --- persons
+
+
+def test_persons_are_counted_once():
+    """Two persons with four rows: k is 2, and the one with flu everywhere holds half of the class."""
+    columns = {"a": ["x"] * 4, "s": ["flu", "flu", "flu", "gout"]}
+    evidence = evidence_of(columns, {"s": {"alpha": 0.5, "l": 2}}, persons=["p", "p", "p", "q"], k=3)
+    assert [(check.found, check.verdict) for check in evidence.checks] == [(2, "fail"), (2, "fail"), (0.5, "pass"), (2, "pass")]
+    assert (evidence.k, evidence.rows, evidence.dm) == (2, 4, 16)
+
+
+def test_one_person_in_two_classes_that_may_be_one():
+    evidence = evidence_of({"a": ["*", "x", "x"], "s": ["1", "2", "3"]}, {}, persons=["p", "p", "q"])
+    assert [check.found for check in evidence.checks] == [1, 2]
+
+
+def test_too_many_persons_to_pair(monkeypatch):
+    monkeypatch.setattr(sizes, "MOST_PERSONS_PAIRED", 2)
+    evidence = evidence_of({"a": ["*", "x", "x"], "s": ["1", "2", "3"]}, {}, persons=["p", "p", "q"])
+    assert (evidence.checks[1].found, evidence.checks[1].verdict) == (None, "not run")
+
+
+# --- what is refused, and what is never told
+
+
+@pytest.mark.parametrize("persons", [None, ["p", "q", "r"]], ids=["rows", "persons"])
+@pytest.mark.parametrize(
+    ("distance", "ground", "message"),
+    [
+        ("tree", GROUND, "2 distinct value.s. are not in its tree"),
+        ("tree", Ground(), "no tree"),
+        ("ordered", GROUND, "2 distinct value.s. are not in its tree"),
+        ("ordered", Ground(), "2 distinct value.s. are not numbers"),
+        ("ordered", Ground(dates="DD.MM.YYYY"), "3 distinct value.s. are not dates written as DD.MM.YYYY"),
+    ],
+)
+def test_values_without_a_distance(distance, ground, message, persons):
+    with pytest.raises(RequestError, match=message) as refusal:
+        checked([["zebra", "okapi", "1"]], {"t": 0.5, "t_distance": distance}, ground, persons=persons)
+    assert "zebra" not in str(refusal.value)
+
+
+def test_promises_about_no_sensitive_column():
+    with pytest.raises(RequestError, match="no sensitive column"):
+        evidence_of({"a": ["x"], "s": ["1"]}, {"a": {"l": 2}})
+
+
+def test_no_rows():
+    asked = {"alpha": {"default": 0.5, "x": 0.1}, "l": 2, "entropy_l": 2, "recursive_l": (2, 2), "t": 0.5, "beta": 1, "delta": 1}
+    evidence = evidence_of({"a": [], "s": []}, {"s": asked})
+    assert {(check.found, check.verdict) for check in evidence.checks[2:]} == {(None, "not run")}
+    assert not evidence.passed
+
+
+def test_no_cell_is_told():
+    asked = {
+        "alpha": {"default": 0.5, "okapi": 0.1},
+        "l": 2,
+        "entropy_l": 2,
+        "recursive_l": (2, 2),
+        "t": 0.5,
+        "beta": 1,
+        "delta": 1,
+    }
+    evidence = evidence_of({"a": ["giraffe"] * 3, "s": ["zebra", "okapi", "zebra"]}, {"s": asked})
+    assert len(evidence.checks) == 9
+    assert not any(animal in repr(evidence.checks) for animal in ("zebra", "okapi", "giraffe"))
+    assert all(check.sql for check in evidence.checks)
