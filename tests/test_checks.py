@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,9 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kohort import schema, sensitive
+from kohort import encoding, schema, sensitive
 from kohort.checks import Checks
-from kohort.engines import ENGINES
 from kohort.errors import PromiseError, RequestError
 from kohort.job import Job
 from kohort.progress import Progress
@@ -54,7 +54,7 @@ def histogram(values, persons, rows):
     return {value: len(who) for value, who in holders.items()}
 
 
-def plain(values, persons, k, asked):
+def plain(values, persons, k: int, asked: dict[str, Any]):
     """A function that says whether these rows may stand, by plain counts."""
     table = histogram(values, persons, range(len(values)))
     whole = sum(table.values())
@@ -74,7 +74,7 @@ def plain(values, persons, k, asked):
         if size < k:
             return False
         if "alpha" in asked:
-            limits = asked["alpha"] if isinstance(asked["alpha"], dict) else {"default": asked["alpha"]}
+            limits: dict[str, float] = asked["alpha"] if isinstance(asked["alpha"], dict) else {"default": asked["alpha"]}
             if any(count > limits.get(value, limits["default"]) * size + 1e-9 for value, count in counts.items()):
                 return False
         if len(counts) < asked.get("l", 0):
@@ -157,10 +157,8 @@ def test_mondrian_under_a_promise_is_the_plain_version(promise, rows_each, relax
     table = pa.table(columns)
     hierarchy = {"tree": oracles.TREE} if "tree" in columns else {}
     job = Job.build(quasi=list(columns), hierarchy=hierarchy, k=k, option={"relaxed": relaxed}, row_order="given")
-    engine = ENGINES["memory"](job, Progress(1))
-    engine.read(table)
-    engine.encode()
-    labels = job.algorithm.partition(engine._points, checks, job.method_options(), 0, Progress(1)).labels
+    points = encoding.encode(table, schema.resolve(job.columns, table))
+    labels = job.algorithm.partition(points, checks, job.method_options(), 0, Progress(1)).labels
     assert labels.tolist() == plain_labels
 
 

@@ -44,7 +44,7 @@ ROWS = st.lists(st.tuples(NAMES, st.text(max_size=3), st.just("*")), min_size=1,
 def jobs(draw) -> Job:
     """Any job that can be asked for."""
     names = draw(st.lists(NAMES, min_size=1, max_size=6, unique=True))
-    columns = {}
+    columns: dict[str, dict[str, Any]] = {}
     for number, name in enumerate(names):
         column = {"role": "quasi" if number == 0 else draw(st.sampled_from(ROLES))}
         if column["role"] == "quasi":

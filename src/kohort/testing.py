@@ -16,6 +16,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -157,8 +158,9 @@ def job_for(
     **settings: Any,
 ) -> Job:
     """A job for the tables above."""
-    far_or_near = re.search("ordered|tree", str(settings.get("t_distance")))  # text is ordered by its tree
-    trees = {"tree": TREE, "secret": SECRET_TREE} if far_or_near else {"tree": TREE}
+    measure = settings.get("t_distance")
+    measure = measure.get("secret") if isinstance(measure, Mapping) else measure
+    trees = {"tree": TREE, "secret": SECRET_TREE} if measure in ("ordered", "tree") else {"tree": TREE}  # text has no order
     return Job.build(
         quasi=QUASI,
         sensitive=sensitive,
@@ -200,9 +202,8 @@ def _require_labels(labels: NDArray[np.int64], rows: int, k: int) -> None:
 
 def _published(release: api.Release) -> tuple[list[dict[str, Any]], NDArray[np.int64]]:
     """The rows of a release that kept its order, and the row of the source that each of them was."""
-    kept = np.flatnonzero(release.labels >= 0)
-    rows = kept if release.table.num_rows == len(kept) else np.arange(len(release.labels))  # suppressed rows may stay, as *
-    assert release.table.num_rows == len(rows), "every row is published, or every row that was not suppressed"
+    rows = np.flatnonzero(release.labels >= 0)
+    assert release.table.num_rows == len(rows), "every row that has a label is published"
     return release.table.to_pylist(), rows
 
 
@@ -383,7 +384,7 @@ def _require_kept(table: pa.Table, job: Job) -> None:
     told, rows = _published(release)
     quasi = job.names("quasi")
     assert unit not in release.table.column_names, "the unit is not published"
-    assert len(source) - np.count_nonzero(release.labels >= 0) <= math.floor(job.suppress * len(source)), "rows suppressed"
+    assert release.summary()["suppressed"] <= Fraction(str(job.suppress)) * len(source), "more rows suppressed than allowed"
     classes = _grouped(tuple(row[name] for name in quasi) for row in told)
     assert not (failing := broken(told, classes, job, [persons[row] for row in rows])), f"not kept: {', '.join(failing)}"
 

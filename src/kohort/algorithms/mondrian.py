@@ -13,7 +13,8 @@ height at the lowest common ancestor. Cutting does not depend on threads: each p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +26,9 @@ from kohort.checks import Checks
 from kohort.progress import Progress, Task
 
 if TYPE_CHECKING:
+    from kohort.kernels.guarded_cuts import Guard
     from kohort.kernels.packed import Layout
+    from kohort.kernels.promises import Tally
 
 SMALL = 1 << 15  # rows that one kernel call finishes without returning: enough to hide the cost of a task
 
@@ -40,7 +43,6 @@ def partition(points: Points, checks: Checks, options: MondrianOptions, seed: in
     """Cut until no cut is allowed; classes are numbered left to right."""
     del seed  # nothing here is random
     from kohort.kernels import mondrian as kernels
-    from kohort.kernels.guarded_cuts import Guard
     from kohort.kernels.packed import pack
 
     rows, columns = points.codes.shape
@@ -54,23 +56,18 @@ def partition(points: Points, checks: Checks, options: MondrianOptions, seed: in
     begins = np.zeros(rows, np.bool_)
     tables = points.kernel_tables()
     longest = max(axis.size for axis in points.axes)
-    spare = [checks.tally()]  # one for each thread that needs one at a time: they are as long as there are values
+    guards = _Guards(checks, longest)
 
     def cut(first: int, last: int, side: int) -> Task:
         def task() -> Iterable[Task]:
             state = progress.slot()
             scratch = np.empty((3, columns), np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
-            tally = spare.pop() if spare else checks.tally()
-            most = last - first if checks.beyond_k else 0
-            sorting = np.empty((most, secrets.shape[1]), np.int64), np.empty(longest + 1, np.int64), np.empty(longest, np.int64)
-            guard = Guard(checks.beyond_k, checks.rules, tally, *sorting)
-            piece = (words, ids, layout, first, last, side, tables, checks.k, guard, options.relaxed, *scratch)
-            if last - first <= SMALL:
-                kernels.cut_all(*piece, begins, state)
-                spare.append(tally)
-                return ()
-            middle = kernels.cut_once(*piece)
-            spare.append(tally)
+            with guards.borrowed(last - first) as guard:
+                piece = (words, ids, layout, first, last, side, tables, checks.k, guard, options.relaxed, *scratch)
+                if last - first <= SMALL:
+                    kernels.cut_all(*piece, begins, state)
+                    return ()
+                middle = kernels.cut_once(*piece)
             if middle < 0:
                 kernels.close(ids, first, last, side, begins)
                 state[0] = last - first
@@ -84,6 +81,26 @@ def partition(points: Points, checks: Checks, options: MondrianOptions, seed: in
     labels = np.empty(rows, np.int64)
     labels[ids[0]] = np.cumsum(begins) - 1
     return Partition(labels)
+
+
+class _Guards:
+    """What a task needs to ask a promise of its cuts. Tallies are as long as there are values, so tasks hand them on."""
+
+    def __init__(self, checks: Checks, longest: int) -> None:
+        self._checks, self._longest = checks, longest
+        self._spare: list[Tally] = []
+
+    @contextmanager
+    def borrowed(self, rows: int) -> Iterator[Guard | None]:
+        if not self._checks.beyond_k:
+            yield None
+            return
+        from kohort.kernels.guarded_cuts import Guard
+
+        tally = self._spare.pop() if self._spare else self._checks.tally()
+        secrets = np.empty((rows, self._checks.row_secrets.shape[1]), np.int64)
+        yield Guard(self._checks.rules, tally, secrets, *(np.empty(self._longest + more, np.int64) for more in (1, 0)))
+        self._spare.append(tally)
 
 
 def _layout(sizes: Sequence[int], axes: int) -> tuple[Layout, int]:

@@ -89,25 +89,27 @@ class MemoryEngine:
     def _as_published(self, partition: Partition) -> Partition:
         """The groups as the reader will see them: groups that look alike are one, and must stand as one."""
         checks = self._checks
+        if partition.boxes is not None:
+            checks.require(partition.labels)
         if self._job.suppressed == "star" and (partition.labels < 0).any():
             starred = partition.with_star()
             if checks.standing(starred.labels).all() and checks.standing(self._classes(starred)).all():
                 return starred
+        if checks.merging_keeps:
+            return partition
         kept = np.flatnonzero(partition.labels >= 0)
         checks = checks.only(kept) if len(kept) < checks.rows else checks
-        while not checks.merging_keeps:
+        while True:
             classes = self._classes(partition)
             stands = checks.standing(classes[kept])
             if stands.all():
-                break
+                return partition
             failing = ~stands[classes[kept]]
             first = np.unique(classes[kept], return_index=True)[1]  # a row of each class
             joined = partition.labels.copy()
             joined[kept[failing]] = joined[kept[first[classes[kept[failing]]]]]
             joined[kept] = finishing.repair(self._points.take(kept), checks, joined[kept], self._progress)
             partition = Partition(joined)
-        checks.require(partition.labels[kept])
-        return partition
 
     def _classes(self, partition: Partition) -> NDArray[np.int64]:
         """Per row: the class that it will be published in; -1 = suppressed."""

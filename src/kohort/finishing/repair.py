@@ -28,9 +28,9 @@ def repair(points: Points, checks: Checks, labels: NDArray[np.int64], progress: 
 
 def merged(labels: NDArray[np.int64], goes_to: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
     """Groups renumbered 0, 1, ... in their order, after those that `goes_to` says were merged into others."""
-    moved = labels if goes_to is None else np.where(labels >= 0, goes_to[labels], -1)
-    kept = np.unique(moved[moved >= 0])
-    return np.where(moved >= 0, np.searchsorted(kept, moved), -1)
+    moved = labels if goes_to is None else np.append(goes_to, -1)[labels]
+    numbers = np.append(np.cumsum(np.bincount(moved[moved >= 0]) > 0) - 1, -1)  # the last entry is for -1
+    return numbers[moved]
 
 
 def _merge_failing(

@@ -16,7 +16,7 @@ from kohort.errors import RequestError
 from kohort.inspecting import draft
 from kohort.inspecting.profile import AMBIGUOUS_TOKENS, TOKENS, Profile, profile
 from kohort.inspecting.risk import Combination, Risk, assess
-from kohort.inspecting.roles import Suggestion, repeating, suggest
+from kohort.inspecting.roles import Suggestion, may_number_persons, suggest
 from kohort.job import Job
 from kohort.progress import Progress
 from kohort.schema import ROW_LIKE
@@ -34,12 +34,12 @@ class Inspection:
     missing: tuple[str, ...]
     """Texts that seem to stand for a missing value."""
     risk: Risk
-    """The table as it stands, for the suggested quasi-identifiers."""
+    """The table as it stands, for the suggested quasi-identifiers; in persons where a unit is suggested."""
     encoding: str | None = None
     source: str | None = None
 
     def __repr__(self) -> str:
-        alone = f"{self.risk.unique:,} rows alone with their quasi-identifiers"
+        alone = f"{self.risk.unique:,} {self.risk.counted_in} alone with their quasi-identifiers"
         return f"Inspection({self.rows:,} rows, {len(self.profiles)} columns, k={self.risk.k} as it stands, {alone})"
 
     def _repr_html_(self) -> str:
@@ -63,9 +63,17 @@ class Inspection:
         draft.write(self, Path(path) if path is not None else None, Path(trees) if trees is not None else None, force=force)
 
     @cached_property
+    def unit(self) -> str | None:
+        """The column that seems to tell persons apart, where they have several rows."""
+        both = zip(self.profiles, self.suggestions, strict=True)
+        return next((one.name for one, said in both if said.role == "unit"), None)
+
+    @cached_property
     def repeating(self) -> tuple[str, ...]:
-        """Identifiers that repeat: if one of them numbers persons, k counts rows and not persons."""
-        return tuple(one.name for one in repeating(self.profiles, self.suggestions))
+        """Identifiers that repeat, if no unit is suggested: if one of them numbers persons, it should be the unit."""
+        if self.unit is not None:
+            return ()
+        return tuple(one.profile.name for one in may_number_persons(self.profiles, self.suggestions))
 
     def lines(self) -> list[str]:
         """The findings as lines for a terminal."""
@@ -76,10 +84,13 @@ class Inspection:
         return {
             "rows": self.rows,
             "missing": list(self.missing),
+            "unit": self.unit,
             "repeating": list(self.repeating),
             "columns": [_told(*pair) for pair in zip(self.profiles, self.suggestions, strict=True)],
             "risk": {
                 "quasi": list(self.risk.quasi),
+                "counted_in": self.risk.counted_in,
+                "total": self.risk.total,
                 "k": self.risk.k,
                 "classes": self.risk.classes,
                 "unique": self.risk.unique,
@@ -114,7 +125,8 @@ def inspect_table(
         profiles, tokens = _agreed(table, profiles, missing)
         suggestions = suggest(profiles)
         quasi = [one for one, suggestion in zip(profiles, suggestions, strict=True) if suggestion.role == "quasi"]
-        risk = assess(quasi, table.num_rows)
+        unit = next((one for one, suggestion in zip(profiles, suggestions, strict=True) if suggestion.role == "unit"), None)
+        risk = assess(quasi, table.num_rows, unit)
     return Inspection(table.num_rows, tuple(profiles), tuple(suggestions), (*missing, *tokens), risk, encoding, source)
 
 
@@ -161,4 +173,5 @@ def _told(one: Profile, suggestion: Suggestion) -> dict[str, Any]:
         "reason": suggestion.reason,
         "tree": rule.describe() if rule else None,
         "possible_tree": choice.describe() if choice else None,
+        "possible_step": suggestion.step,
     }

@@ -1,4 +1,8 @@
-"""The suggested job as a file with a reason on every line that is a guess, and the trees it starts with."""
+"""The suggested job as a file with a reason on every line that is a guess, and the trees it starts with.
+
+What could be asked beside stands as a commented line. Whoever takes its mark away has a job that runs, so nothing is offered
+that the table could not keep.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,21 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import tomli_w
 
 from kohort import hierarchies
+from kohort.axes import Grid
 from kohort.errors import MachineError, RequestError
 from kohort.inspecting.profile import Profile
-from kohort.inspecting.roles import Suggestion
+from kohort.inspecting.roles import FEW_VALUES, K, Suggestion
 from kohort.job import require_job_file
+from kohort.presets import PRESETS
+from kohort.schema import DECIMAL_STEP, WHOLE_STEP
 from kohort.staging import staged
 from kohort.tables import require_other
 from kohort.tree_builders import Rule, Values
@@ -24,7 +33,10 @@ from kohort.tree_builders import Rule, Values
 if TYPE_CHECKING:
     from kohort.inspecting import Inspection
 
-K = 5
+FOR_EVERYONE = "public"
+MOST_DIFFERENT = 3  # what is offered as l: a class of k rows has room for it
+GOOD_SHARE = 0.05  # of the rows, from which what they hold is found in most parts of the table
+CLOSE = 0.2  # what is offered as t
 
 
 def job_text(inspection: Inspection, trees: Mapping[str, str] | None = None) -> str:
@@ -36,9 +48,11 @@ def job_text(inspection: Inspection, trees: Mapping[str, str] | None = None) -> 
         'method = "auto"',
         *([f"encoding = {_text(inspection.encoding)}"] if inspection.encoding else []),
         *_missing_lines(inspection),
+        *_grid_lines(inspection),
+        *_preset_lines(inspection),
         "",
         "[promise]",
-        f"k = {K}  # everyone hides among at least this many; a public release usually asks for 11",
+        f"# k = {K}  # everyone hides among at least this many: {K} if nothing is said; a public release usually asks for 11",
         "",
         *_risk_lines(inspection),
     ]
@@ -61,21 +75,59 @@ def _missing_lines(inspection: Inspection) -> list[str]:
     return [f"missing = [{tokens}]  # guess: stand for a missing value ({columns} column(s))"]
 
 
+def _grid_lines(inspection: Inspection) -> list[str]:
+    if not any(_on_grid(suggestion) for suggestion in inspection.suggestions) or not _default_grid_fits(inspection):
+        return []
+    return ['# ranges = "grid"  # ranges of numbers then end at multiples of a step, not at values that somebody has']
+
+
+def _preset_lines(inspection: Inspection) -> list[str]:
+    if inspection.risk.total < PRESETS[FOR_EVERYONE].k or not _default_grid_fits(inspection):
+        return []
+    floors = ", ".join(f"{name} {preset.k}" for name, preset in PRESETS.items())
+    gridded = " and ".join(name for name, preset in PRESETS.items() if preset.ranges == "grid")
+    told = f"gives k and refuses less, by who gets the release: {floors}; {gridded} with ranges on a grid"
+    return [f"# preset = {_text(FOR_EVERYONE)}  # {told}"]
+
+
+def _on_grid(suggestion: Suggestion) -> bool:
+    """Whether the ends of its ranges are numbers, so that they could lie on a grid."""
+    return suggestion.role == "quasi" and suggestion.rule is None and suggestion.type in ("integer", "decimal")
+
+
+def _default_grid_fits(inspection: Inspection) -> bool:
+    """Whether every column of numbers could end its ranges at multiples of the step that it gets if none is declared."""
+    numbers = (
+        (np.asarray(profile.reading.numbers), WHOLE_STEP if suggestion.type == "integer" else DECIMAL_STEP)
+        for profile, suggestion in zip(inspection.profiles, inspection.suggestions, strict=True)
+        if _on_grid(suggestion)
+    )
+    return all(Grid(Decimal(step)).suits(values) for values, step in numbers)
+
+
 def _risk_lines(inspection: Inspection) -> list[str]:
     risk = inspection.risk
     if not risk.quasi:
         return ['# No column was recognised as one that others may know of a person. Name at least one: role = "quasi".']
-    alone = f"{risk.unique:,} of {inspection.rows:,} rows ({risk.unique_share:.1%})"
+    alone = f"{risk.unique:,} of {risk.total:,} {risk.counted_in} ({risk.unique_share:.1%})"
     return [
-        *(
-            f"# {name!r} repeats: if it numbers persons, k counts rows and not persons. Keep one row for each person."
-            for name in inspection.repeating
-        ),
+        *_person_lines(inspection),
         f"# As the table stands, {alone} are alone with their quasi-identifiers; k = {risk.k}.",
         *(
             f"# By {' and '.join(map(repr, worst.columns))} alone: {worst.unique:,} ({worst.share:.1%})."
             for worst in risk.singling_out
         ),
+    ]
+
+
+def _person_lines(inspection: Inspection) -> list[str]:
+    """What is counted, where it is or may be persons with several rows."""
+    if inspection.unit is not None:
+        told = f"k counts persons: {inspection.risk.total:,} in {inspection.rows:,} rows"
+        return [f"# Rows with the same {inspection.unit!r} are taken for one person's, and {told}."]
+    return [
+        f'# {name!r} repeats: if it numbers persons, give it role = "unit", or k counts rows and not persons.'
+        for name in inspection.repeating
     ]
 
 
@@ -86,8 +138,13 @@ def _column_lines(profile: Profile, suggestion: Suggestion, tree_file: str | Non
         f"# {profile.kind}, {profile.distinct:,} distinct, {profile.unique_share:.1%} of the rows alone with theirs{missing}",
         f'role = "{suggestion.role}"  # guess: {suggestion.reason}',
     ]
-    if suggestion.role != "quasi":
-        return lines
+    if suggestion.role == "sensitive":
+        return lines + _more_than_k(profile)
+    return lines + _quasi_lines(profile, suggestion, tree_file) if suggestion.role == "quasi" else lines
+
+
+def _quasi_lines(profile: Profile, suggestion: Suggestion, tree_file: str | None) -> list[str]:
+    lines = []
     if suggestion.rule is None or tree_file is None:  # a tree file takes the values as text
         lines.append(f'type = "{suggestion.type}"')
     if suggestion.format:
@@ -99,7 +156,32 @@ def _column_lines(profile: Profile, suggestion: Suggestion, tree_file: str | Non
     elif suggestion.choice is not None:
         instead = "fixed bands instead of the tightest ranges" + ("; then remove the type" if tree_file else "")
         lines.append(f"# hierarchy = {_text(tree_file or suggestion.choice.short())}  # {instead}")
+    if suggestion.step is not None:
+        step = int(suggestion.step) if suggestion.step.is_integer() else suggestion.step
+        lines.append(f'# step = {step}  # serves ranges = "grid", which then end at multiples of it')
     return lines
+
+
+def _more_than_k(profile: Profile) -> list[str]:
+    """A promise about the values of a sensitive column that the whole table keeps, so that some release can."""
+    ordered = profile.reading.numbers is not None and not profile.reading.question
+    if ordered and profile.distinct > FEW_VALUES:
+        told = 'every class spreads as the table does; add t_distance = "ordered", for which near values are nearly the same'
+        return [f"# t = {CLOSE}  # more than k: {told}"]
+    least, rest = _different(profile)
+    if least < 2:
+        return []
+    told = f"every class holds at least {least} different values; beside the {least - 1} most frequent {rest:.0%} of the rows"
+    amounts = ' (if they are amounts rather t, with t_distance = "ordered")' if ordered else ""
+    return [f"# l = {least}  # more than k: {told} hold others{amounts}"]
+
+
+def _different(profile: Profile) -> tuple[int, float]:
+    """How many different values every class could hold without losing much, and what share holds the last of them or a rarer."""
+    share = np.sort(profile.counts)[::-1] / profile.rows
+    rest = np.cumsum(share[::-1])[::-1]  # of each value and all that are rarer
+    least = min(int(np.count_nonzero(rest >= GOOD_SHARE)), MOST_DIFFERENT)
+    return least, float(rest[least - 1]) if least else 0.0
 
 
 def _key(name: str) -> str:

@@ -5,21 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 import numpy as np
 
+from kohort.axes import Grid
+from kohort.inspecting.persons import Repeating, determines, lasting, repeating
 from kohort.inspecting.profile import Profile
-from kohort.inspecting.words import NAMES, Hint, ends_like_id, hint, says_code, says_id
+from kohort.inspecting.words import Hint, ends_like_id, hint, says_code, says_id
+from kohort.privacy import Promise
 from kohort.schema import NEAR_UNIQUE, Role
 from kohort.tree_builders import MOST_LEAVES, Date, Interval, Order, Prefix, Rare, Rule
 
+K: int = Promise.model_fields["k"].default  # what the drafted job promises
 SHARED_BY = 5  # rows that must hold each value of a column that is passed on without being understood
 MANY_UNIQUE = 0.2  # share of rows with a value of their own from which a number singles people out
 NAMED_ID = 0.1  # distinct values per row from which a column that calls itself a number of something is one
 FEW_VALUES = 20  # numbers of so few values are codes if their name says so
 MOST_BANDS = 30  # ranges in words that are put in order in the job
 LONG_NUMBER = 8  # characters from which a code of one's own is a number of a card, an account, a contract
-TINY = 1e-290  # a spread of which no twentieth can be told
+TINY = 1e-290  # a step too small to be told
 LIFETIME = 40  # years over which dates of birth spread, and dates of events seldom do
 STRICTEST = ("identifier", "quasi", "sensitive", "other")
 SMALL = 20  # rows below which shares say little
@@ -37,6 +42,8 @@ class Suggestion:
     """The tree that goes into the job."""
     choice: Rule | None = None
     """A tree that could: numbers and dates publish tighter ranges without one."""
+    step: float | None = None
+    """A round step for ranges on a grid, of numbers that have no tree."""
 
 
 def suggest(profiles: Sequence[Profile]) -> list[Suggestion]:
@@ -51,6 +58,7 @@ def suggest(profiles: Sequence[Profile]) -> list[Suggestion]:
     made = [_if_it_numbers_persons(profile, said, profiles, made) for profile, said in zip(profiles, made, strict=True)]
     if not any(suggestion.role == "quasi" for suggestion in made):
         made = [_if_nothing_else(profile, suggestion) for profile, suggestion in zip(profiles, made, strict=True)]
+    made = _with_unit(profiles, made)
     made = [_with_tree(profile, suggestion) for profile, suggestion in zip(profiles, made, strict=True)]
     return [replace(said, reason=said.reason + profile.doubt()) for profile, said in zip(profiles, made, strict=True)]
 
@@ -153,42 +161,53 @@ def _if_nothing_else(profile: Profile, suggestion: Suggestion) -> Suggestion:
 
 def _if_it_numbers_persons(one: Profile, said: Suggestion, profiles: Sequence[Profile], made: Sequence[Suggestion]) -> Suggestion:
     """A column each of whose values has one combination of quasi-identifiers numbers persons, whatever it is called."""
-    lasting = _lasting(profiles, made)
+    kept = lasting(_having(profiles, made, "quasi"))
     could = said.role in ("other", "sensitive", "drop") and one.kind in ("integer", "text") and not one.missing
-    if not could or len(lasting) < 2 or not FEW_VALUES < one.distinct <= one.rows / 2:
+    if not could or len(kept) < 2 or not FEW_VALUES < one.distinct <= one.rows / 2:
         return said
-    if not all(_determines(one, other) for other in lasting):
+    if not all(determines(one, other) for other in kept):
         return said
     return Suggestion("identifier", "each of its values has one combination of quasi-identifiers: it seems to number persons")
 
 
-def repeating(profiles: Sequence[Profile], made: Sequence[Suggestion]) -> list[Profile]:
-    """Identifiers that repeat: the rows of one value seem to be of one person. Names repeat by themselves."""
-    lasting = _lasting(profiles, made)
+def may_number_persons(profiles: Sequence[Profile], made: Sequence[Suggestion]) -> list[Repeating]:
+    """The identifiers whose rows of one value may be one person's, the likeliest first."""
+    return repeating(_having(profiles, made, "identifier"), _having(profiles, made, "quasi"))
 
-    def of_one_person(one: Profile) -> bool:
-        meant = hint(one.name)
-        if (meant is None or meant.meaning != NAMES) and 2 * one.distinct <= one.rows - one.missing:
-            return True
-        return bool(lasting) and sum(_determines(one, other) for other in lasting) >= min(2, len(lasting))
 
+def _with_unit(profiles: Sequence[Profile], made: Sequence[Suggestion]) -> list[Suggestion]:
+    """The identifier that tells persons apart, where they have several rows, becomes the unit: one column or none."""
+    likely = [one for one in may_number_persons(profiles, made) if one.numbers_persons]
+    chosen = next((one for one in likely if not _why_no_unit(one.profile)), None)
+    told = chosen or next(iter(likely), None)
+    if told is None:
+        return list(made)
+    role: Role = "unit" if chosen else "identifier"
     return [
-        one
+        replace(said, role=role, reason=f"{said.reason}; {_of_one_person(told)}") if one is told.profile else said
         for one, said in zip(profiles, made, strict=True)
-        if said.role == "identifier" and 1 < one.distinct < one.rows - one.missing and of_one_person(one)
     ]
 
 
-def _lasting(profiles: Sequence[Profile], made: Sequence[Suggestion]) -> list[Profile]:
-    """Quasi-identifiers that stay the same from one row of a person to the next: not the dates of visits."""
-    both = zip(profiles, made, strict=True)
-    return [one for one, said in both if said.role == "quasi" and one.kind not in ("date", "timestamp")]
+def _why_no_unit(one: Profile) -> str:
+    """Why persons cannot be counted by a column that tells them apart; nothing if they can."""
+    if one.missing:
+        return f"it is empty in {one.missing:,} rows: fill them in, or leave them out, and make it unit"
+    return f"it has {one.distinct:,} values, and no {K} persons could hide among so few" if one.distinct < K else ""
 
 
-def _determines(one: Profile, other: Profile) -> bool:
-    partner = np.zeros(one.distinct + 1, np.int64)
-    partner[one.places] = other.places
-    return bool(np.array_equal(partner[one.places], other.places))
+def _of_one_person(found: Repeating) -> str:
+    one = found.profile
+    alike = f", those of one value alike in {' and '.join(map(repr, found.alike[:3]))}" if found.alike else ""
+    seen = f"{one.rows - one.missing:,} rows have {one.distinct:,} values{alike}"
+    why_not = _why_no_unit(one)
+    if why_not:
+        return f"{seen}, so one person may have several rows, but {why_not}"
+    return f"{seen}, so they are taken for one person's rows, and persons are counted"
+
+
+def _having(profiles: Sequence[Profile], made: Sequence[Suggestion], role: Role) -> list[Profile]:
+    return [one for one, said in zip(profiles, made, strict=True) if said.role == role]
 
 
 # --- columns that say the same
@@ -210,7 +229,7 @@ def _twins(profiles: Sequence[Profile]) -> list[tuple[int, int]]:
 def _same(one: Profile, other: Profile) -> bool:
     if not np.array_equal(np.sort(one.counts), np.sort(other.counts)) or one.missing != other.missing:
         return False
-    return _determines(one, other) and _determines(other, one)
+    return determines(one, other) and determines(other, one)
 
 
 # --- trees
@@ -237,7 +256,7 @@ def _with_tree(profile: Profile, suggestion: Suggestion) -> Suggestion:
         if exact and profile.distinct <= MOST_LEAVES and not (meant and meant.meaning == "age"):
             why = "; in bands, for the ends of a range would be exact values of somebody"
             return replace(suggestion, type=kind, rule=bands, reason=suggestion.reason + why)
-        return replace(suggestion, type=kind, choice=bands)
+        return replace(suggestion, type=kind, choice=bands, step=_grid_step(profile))
     return replace(suggestion, type=kind, rule=_text_rule(profile))
 
 
@@ -260,11 +279,31 @@ def _first_number(text: str) -> int:
 
 def _steps(profile: Profile, *, age: bool) -> tuple[float, ...]:
     """Bands of 1, 2 or 5 times a power of ten, about twenty of the narrowest over the range."""
-    numbers = profile.reading.numbers
-    spread = float(numbers.max() - numbers.min()) if numbers is not None and len(numbers) else 0.0
-    if age or spread < TINY or not np.isfinite(spread):
+    first = _twentieth(profile)
+    if age or first is None:
         return (5.0, 10.0, 20.0)
-    power = 10.0 ** np.floor(np.log10(spread / 20))
-    first = min((step for step in (1.0, 2.0, 5.0, 10.0) if step * power * 20 >= spread), default=10.0) * float(power)
     first = max(first, 2.0) if profile.kind == "integer" else first
     return tuple(float(f"{first * factor:.12g}") for factor in (1, 2, 4))
+
+
+def _grid_step(profile: Profile) -> float | None:
+    """The same as a step for ranges on a grid; none where its multiples cannot be written exactly."""
+    step = _twentieth(profile)
+    if step is None:
+        return None
+    step = max(step, 1.0) if profile.kind == "integer" else float(f"{step:.12g}")
+    written = Decimal(int(step)) if step.is_integer() else Decimal(str(step))
+    return step if Grid(written).suits(np.asarray(profile.reading.numbers)) else None
+
+
+def _twentieth(profile: Profile) -> float | None:
+    """1, 2 or 5 times a power of ten, at least a twentieth of the range; None if there is no range."""
+    numbers = profile.reading.numbers
+    if numbers is None or not len(numbers):
+        return None
+    least = (float(numbers.max()) / 2 - float(numbers.min()) / 2) / 10  # halved first: the range itself may be too large
+    if least < TINY:
+        return None
+    power = 10.0 ** np.floor(np.log10(least))
+    rounded = (step * float(power) for step in (1.0, 2.0, 5.0, 10.0))
+    return next(step for step in rounded if step >= least * (1 - 1e-12) or step >= 10 * power)

@@ -16,25 +16,27 @@ class Hint(NamedTuple):
     meaning: Meaning
 
 
-NAMES = "a person's name"
+NAMES, PERSON, SOMEBODY_ELSE, OFFICIAL = "a person's name", "a person", "somebody else", "an official number"
 _IDENTIFIERS: dict[Meaning, str] = {
     NAMES: (
         "name firstname lastname surname forename givenname familyname fullname middlename maiden nachname vorname nom "
         "prenom nombre apellido cognome naam username nickname"
     ),
-    "a person": (
-        "versicherter sachbearbeiter mitarbeiter lehrer schuler zeuge mieter fahrer witness suspect victim officer "
-        "teacher pupil nurse surgeon tenant driver manager guardian husband wife alias medecin eleve assure salarie "
-        "locataire paciente alumno alumna paziente dipendente intestatario nominativo nextofkin patient pat person "
-        "customer client member employee student subject participant respondent donor user owner contact doctor physician "
-        "hausarzt arzt mother father kunde mitglied"
+    PERSON: (
+        "versicherter mitarbeiter schuler mieter fahrer suspect victim pupil tenant driver alias eleve assure salarie "
+        "locataire paciente alumno alumna paziente dipendente intestatario nominativo patient pat person customer client "
+        "member employee student subject participant respondent donor user owner kunde mitglied"
+    ),
+    SOMEBODY_ELSE: (  # not the one whom the row is about
+        "sachbearbeiter lehrer zeuge witness officer teacher nurse surgeon manager guardian husband wife medecin nextofkin "
+        "contact doctor physician hausarzt arzt mother father"
     ),
     "an address": (
         "anschrift str tel addr addr1 msisdn courriel portable correo direccion movil cellulare domicilio hausnr "
         "hausnummer twitter email mail phone telephone telefon mobile handy cellphone fax address adresse street strasse "
         "rue calle indirizzo"
     ),
-    "an official number": (
+    OFFICIAL: (
         "cartacredito tarjetacredito account acct kto konto card kreditkarte karte carta tarjeta iban rib compte cuenta "
         "conto policy polizza poliza matricule matricola nir dni nif curp cedula nss codicefiscale piva tessera targa "
         "plate vin imsi mac login immatriculation passeport ausweis dossier expediente akte ssn passport socialsecurity "

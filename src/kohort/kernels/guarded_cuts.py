@@ -22,7 +22,6 @@ LEFT, RIGHT = 0, 1
 class Guard(NamedTuple):
     """A promise, and the scratch to ask it of cuts."""
 
-    asked: bool  # False: k is all that is promised, and rows are what it counts
     rules: Rules
     tally: Tally
     secrets: NDArray[np.int64]  # scratch (rows, secrets): in the order of one axis
@@ -59,8 +58,15 @@ def guarded_cut(
         return -1, 0
     rows = last - first
     place, left = _median(counts, distinct, rows)
-    _sort_rows(words, layout, first, last, axis, values, counts, distinct, guard)
-    if not _tallied(guard, left, rows):
+    if guard.rules.persons:
+        _sort_rows(words, layout, first, last, axis, values, counts, distinct, guard)
+        allowed = _tallied(guard, left, rows)
+    else:
+        _tally_split(words, layout, first, last, axis, np.uint64(values[place]), left, guard)
+        allowed = _both_stand(guard)
+        if not allowed:
+            _sort_rows(words, layout, first, last, axis, values, counts, distinct, guard)
+    if not allowed:
         place, left = _walk(counts, distinct, rows, place, left, guard)
     clear(guard.rules, guard.tally, guard.secrets, 0, rows)
     return place, left
@@ -81,8 +87,39 @@ def _tallied(guard: Guard, left: int, rows: int) -> bool:
     """Take the rows into the tally, so many on the left; whether both sides may stand."""
     enter(guard.rules, guard.tally, guard.secrets, 0, left, LEFT)
     enter(guard.rules, guard.tally, guard.secrets, left, rows, RIGHT)
+    return _both_stand(guard)
+
+
+@kernel
+def _both_stand(guard: Guard) -> bool:
     sort_present(guard.rules, guard.tally)
     return may_stand(guard.rules, guard.tally, LEFT) and may_stand(guard.rules, guard.tally, RIGHT)
+
+
+@kernel
+def _tally_split(
+    words: NDArray[np.uint64], layout: Layout, first: int, last: int, axis: int, cut: np.uint64, left: int, guard: Guard
+) -> None:
+    """Take the rows into the tally, those up to the cut on the left: one sweep a column, without sorting, as no person counts."""
+    tally, values = guard.tally, guard.rules.first
+    columns, counts, sums = values.size - 1, tally.counts, tally.sums
+    codes, shift, mask = words[layout.word[axis]][first:last], layout.shift[axis], layout.mask[axis]
+    sums[LEFT, 0], sums[RIGHT, 0] = left, last - first - left
+    for c in range(columns):
+        secret = words[layout.word[layout.axes + c]][first:last]
+        secret_shift, secret_mask = layout.shift[layout.axes + c], layout.mask[layout.axes + c]
+        listed, present = 0, tally.present[values[c] :]
+        for i in range(codes.size):
+            value = np.int64((secret[i] >> secret_shift) & secret_mask)
+            if counts[LEFT, value] + counts[RIGHT, value] == 0:
+                present[listed] = value
+                listed += 1
+            counts[np.int64(((codes[i] >> shift) & mask) > cut), value] += 1
+        tally.listed[c] = listed
+        for side in range(2):
+            sums[side, 1 + c] = sums[side, 0]
+            for i in range(listed):
+                sums[side, 1 + columns + c] += counts[side, present[i]] > 0
 
 
 @kernel

@@ -169,7 +169,7 @@ def cut_once(
     side: int,
     axes: AxisTables,
     k: int,
-    guard: Guard,
+    guard: Guard | None,  # None = k is all that is promised; numba compiles the kernel without what it does not need then
     relaxed: bool,
     box: NDArray[np.int64],  # scratch (3, axes)
     values: NDArray[np.int64],  # scratch, as long as the longest axis
@@ -196,12 +196,14 @@ def cut_once(
         at_cut = rows
         if relaxed:
             position, left, at_cut = _half(counts, rows)
-            if guard.asked and not halves_stand(here, layout, first, last, axis, values, counts, distinct, left, guard):
-                position = -1
-        elif guard.asked:
-            position, left = guarded_cut(here, layout, first, last, axis, values, counts, distinct, guard)
+            if guard is not None:  # noqa: SIM102 - numba leaves out a branch only if this is all it asks
+                if not halves_stand(here, layout, first, last, axis, values, counts, distinct, left, guard):
+                    position = -1
         else:
             position, left = _best_cut(counts, distinct, rows, k)
+            if guard is not None:  # noqa: SIM102
+                if position >= 0:  # enough rows on both sides is the least: persons and values are no more than rows
+                    position, left = guarded_cut(here, layout, first, last, axis, values, counts, distinct, guard)
         if position >= 0:
             _move_left_first(
                 here, ids[side], words[1 - side], ids[1 - side], first, last,
@@ -233,7 +235,7 @@ def cut_all(
     side: int,
     axes: AxisTables,
     k: int,
-    guard: Guard,
+    guard: Guard | None,
     relaxed: bool,
     box: NDArray[np.int64],  # scratch (3, axes)
     values: NDArray[np.int64],  # scratch, as long as the longest axis

@@ -1,0 +1,60 @@
+"""`python benchmarks/against.py COMMIT [ROWS]`: is the partition of a table by k alone slower than in another commit?
+
+Both are run in turn, each time in a fresh process, so that a busy machine is busy for both; the least CPU seconds count.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from kohort import datasets
+
+RUNS = 9
+HERE = Path(__file__).resolve().parents[1]
+MEASURE = """
+import sys, time
+from kohort.engines.memory import MemoryEngine
+from kohort.job import Job
+from kohort.progress import Progress
+job = Job.build(quasi=[f"q{number}" for number in range(1, 10)], sensitive="s1", k=10, seed=7)
+engine = MemoryEngine(job, Progress(1))
+engine.read(sys.argv[1])
+engine.encode()
+engine.partition()
+before = time.process_time()
+engine.partition()
+print(time.process_time() - before)
+"""
+
+
+def main(commit: str, rows: int) -> None:
+    """Print the least seconds of each, and their ratio."""
+    with tempfile.TemporaryDirectory(prefix="kohort-against-") as name:
+        folder = Path(name)
+        other, table = folder / "other", folder / "census.parquet"
+        subprocess.run(["git", "worktree", "add", "--quiet", "--detach", str(other), commit], cwd=HERE, check=True)
+        try:
+            pq.write_table(datasets.census(rows), table)
+            seconds: dict[str, list[float]] = {"this": [], commit: []}
+            for _ in range(RUNS):
+                for which, place in (("this", HERE), (commit, other)):
+                    environment = {**os.environ, "PYTHONPATH": str(place / "src")}
+                    ran = subprocess.run(
+                        [sys.executable, "-c", MEASURE, str(table)], env=environment, check=True, capture_output=True, text=True
+                    )
+                    seconds[which].append(float(ran.stdout))
+        finally:
+            subprocess.run(["git", "worktree", "remove", "--force", str(other)], cwd=HERE, check=True)
+    for which, spent in seconds.items():
+        print(f"{which:<12} {min(spent):.3f} CPU s of {RUNS} runs (median {sorted(spent)[RUNS // 2]:.3f})")
+    print(f"ratio        {min(seconds['this']) / min(seconds[commit]):.3f}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 3_000_000)
