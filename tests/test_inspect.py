@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import kohort as kh
 from kohort.errors import KohortError, RequestError
+from kohort.inspecting import Suggestion
 from kohort.inspecting.words import hint, words_of
 from kohort.tree_builders import Prefix
 
@@ -285,6 +286,243 @@ def test_types_that_cannot_be_compared_are_withheld():
     assert roles(kh.inspect(table)) == {"age": "quasi", "visits": "drop", "scan": "drop"}
 
 
+# --- several rows of one person
+
+
+def visits(rows: int = 600, persons: int = 150, **columns: list[str]) -> pa.Table:
+    """Visits of patients, each of whom keeps age, sex and zip, as a table of text."""
+    chance = random.Random(7)
+    whose = [n % persons for n in range(rows)]
+    return pa.table(
+        {
+            "patient": [f"P{n * 7919 % 100000:05d}" for n in whose],
+            "age": [str(20 + n * 37 % 60) for n in whose],
+            "sex": ["mf"[n * 31 // 7 % 2] for n in whose],
+            "zip": [f"{10000 + n * 53 % 40}" for n in whose],
+            "seen": [f"2019-{chance.randrange(1, 13):02d}-{chance.randrange(1, 29):02d}" for _ in whose],
+            "diagnosis": [chance.choice(["flu", "flu", "cold", "cough", "gout"]) for _ in whose],
+            **columns,
+        }
+    )
+
+
+def said_of(inspection: kh.Inspection, name: str) -> Suggestion:
+    return next(said for one, said in zip(inspection.profiles, inspection.suggestions, strict=True) if one.name == name)
+
+
+def test_the_column_that_tells_persons_apart_becomes_the_unit_and_the_job_counts_them():
+    table = visits()
+    inspection = kh.inspect(table)
+    assert roles(inspection)["patient"] == "unit"
+    assert (inspection.unit, inspection.repeating) == ("patient", ())
+    assert "600 rows have 150 values, those of one value alike in 'age' and 'sex'" in said_of(inspection, "patient").reason
+    shown = all_shown(inspection) + inspection.to_toml()
+    assert "k counts persons: 150 in 600 rows" in shown
+    assert "counts rows" not in shown
+    release = kh.anonymize(table, inspection.job)
+    assert release.evidence.passed
+    assert "patient" not in release.table.column_names
+
+
+def test_a_person_is_seen_by_what_stays_whatever_the_column_is_called():
+    table = visits().rename_columns(["who", *visits().column_names[1:]])
+    assert kh.inspect(table).unit == "who"
+
+
+def test_a_person_is_seen_although_records_disagree():
+    chance = random.Random(3)
+    for name in ("patient", "key"):
+        table = visits()
+        wrong = [chance.choice("mf") if chance.random() < 0.1 else sex for sex in table["sex"].to_pylist()]
+        older = [str(int(age) + chance.randrange(3)) for age in table["age"].to_pylist()]
+        table = table.set_column(2, "sex", [wrong]).set_column(1, "age", [older]).rename_columns([name, *table.column_names[1:]])
+        assert kh.inspect(table).unit == name
+
+
+def test_one_column_is_the_unit_and_it_is_the_person_not_the_stay_or_the_doctor():
+    whose = [n % 150 for n in range(600)]
+    table = visits(
+        stay_id=[f"S{n % 300:04d}" for n in range(600)],  # of a patient: two rows each
+        doctor=[f"D{n % 15:02d}" for n in range(600)],  # each has some of the patients, always the same
+        household_no=[f"H{n // 2:03d}" for n in whose],
+        phone=[f"+49 30 12{n:04d}" for n in whose],
+        row=[f"R{n:05d}" for n in range(600)],
+    )
+    inspection = kh.inspect(table)
+    assert [name for name, role in roles(inspection).items() if role == "unit"] == ["patient"]
+    assert all(roles(inspection)[name] != "other" for name in ("stay_id", "doctor", "household_no", "phone", "row"))
+    assert kh.anonymize(table, inspection.job).evidence.passed
+    assert kh.inspect(table.drop_columns("patient")).unit in ("stay_id", "phone")
+
+
+@pytest.mark.parametrize("name", ["doctor", "teacher_id", "household_id", "key", "id"])
+def test_what_has_several_persons_is_no_unit(name):
+    groups = [f"G{n // 20:03d}" for n in random.Random(5).sample(range(600), 600)]
+    table = visits(rows=600, persons=600).drop_columns("patient").append_column(name, [groups])
+    inspection = kh.inspect(table)
+    assert inspection.unit is None
+    assert inspection.risk.counted_in == "rows"
+    if name in inspection.repeating:
+        assert 'if it numbers persons, give it role = "unit"' in inspection.to_toml()
+
+
+def test_a_number_that_no_row_shares_stays_an_identifier():
+    inspection = kh.inspect(visits(rows=400, persons=400))
+    assert (roles(inspection)["patient"], inspection.unit, inspection.repeating) == ("identifier", None, ())
+
+
+@pytest.mark.parametrize("nothing", ["", None, "?"])
+def test_a_person_missing_somewhere_is_no_unit_and_it_is_said_why(nothing):
+    table = visits()
+    table = table.set_column(0, "patient", [[nothing] * 3 + table["patient"].to_pylist()[3:]])
+    inspection = kh.inspect(table)
+    said = said_of(inspection, "patient")
+    assert said.role == "identifier"
+    assert "empty in 3 rows" in said.reason
+    assert "make it unit" in said.reason
+    assert inspection.repeating == ("patient",)
+    assert kh.anonymize(table, inspection.job).evidence.passed
+
+
+def test_persons_too_few_for_any_k_are_no_unit():
+    table = visits(rows=200, persons=4)
+    inspection = kh.inspect(table)
+    assert inspection.unit is None
+    assert "it has 4 values" in said_of(inspection, "patient").reason
+    assert kh.anonymize(table, inspection.job).evidence.passed
+
+
+def test_the_names_of_namesakes_are_no_unit():
+    table = kh.datasets.hospital(2000).table
+    assert roles(kh.inspect(table.select(["name", "sex", "diagnosis"])))["name"] == "identifier"
+
+
+def test_risk_in_persons_is_that_of_pandas():
+    table = visits(persons=450)
+    risk, frame = kh.inspect(table).risk, table.to_pandas()
+    assert (risk.counted_in, risk.total) == ("persons", 450)
+
+    def persons_of(columns):
+        return frame.groupby(list(columns), dropna=False)["patient"]
+
+    def alone(columns):
+        return frame["patient"][persons_of(columns).transform("nunique") == 1].nunique()
+
+    sizes = persons_of(risk.quasi).nunique()
+    assert (risk.k, risk.classes, risk.unique) == (sizes.min(), len(sizes), alone(risk.quasi))
+    assert [worst.unique for worst in risk.singling_out] == [alone(worst.columns) for worst in risk.singling_out]
+
+
+def test_who_has_several_rows_alike_is_alone_nonetheless():
+    table = visits(rows=600, persons=150).drop_columns("seen")
+    assert kh.inspect(table.drop_columns("patient")).risk.unique == 0
+    assert kh.inspect(table).risk.unique > 100
+
+
+# --- what could be asked beside: commented lines, each of which runs
+
+
+def offers(text: str) -> list[str]:
+    return [line for line in text.splitlines() if re.match(r"# \w+ = ", line)]
+
+
+def taken(text: str, *lines: str) -> str:
+    """The job with these lines uncommented."""
+    return "\n".join(line.removeprefix("# ") if line in lines else line for line in text.splitlines())
+
+
+OFFERING = {
+    "hospital": lambda: kh.datasets.hospital(600).table,
+    "visits": visits,
+    "decimals": lambda: pa.table(
+        {
+            "latitude": [f"{48 + n % 97 / 1000:.3f}" for n in range(400)],
+            "age": [str(20 + n % 60) for n in range(400)],
+            "income": [str(1000 + n * 997 % 5000) for n in range(400)],
+            "religion": ["ab"[n % 3 == 0] for n in range(400)],
+        }
+    ),
+}
+
+
+@pytest.mark.parametrize("trees", [False, True])
+@pytest.mark.parametrize("name", OFFERING)
+def test_every_offer_runs_by_itself(tmp_path, name, trees):
+    table = OFFERING[name]()
+    kh.inspect(table).write(tmp_path / "job.toml", trees=tmp_path / "trees" if trees else None)
+    text, job = (tmp_path / "job.toml").read_text(encoding="utf-8"), tmp_path / "asked.toml"
+    grid = next(line for line in offers(text) if line.startswith("# ranges = "))
+    for line in offers(text):
+        beside = [grid] if line.startswith("# step = ") else []  # which it says that it serves
+        job.write_text(taken(text, line, *beside), encoding="utf-8")
+        assert kh.anonymize(table, job).evidence.passed, line
+    assert {line.split()[1] for line in offers(text)} >= {"ranges", "preset", "k", "step", "l", "hierarchy"}
+    every = [line for line in offers(text) if not line.startswith(("# k = ", "# hierarchy = "))]
+    job.write_text(taken(text, *every), encoding="utf-8")
+    release = kh.anonymize(table, job)
+    assert (release.evidence.passed, release.evidence.k >= 11) == (True, True)
+
+
+def test_numbers_are_offered_a_distance_that_knows_near_from_far():
+    table = kh.datasets.hospital(600).table
+    text = kh.inspect(table).to_toml()
+    line = next(line for line in offers(text) if line.startswith("# t = "))
+    assert 'add t_distance = "ordered"' in line
+    ordered = taken(text, line).replace("[columns.cost]", '[columns.cost]\nt_distance = "ordered"')
+    release = kh.anonymize(table, kh.Job.from_toml(ordered))
+    assert release.evidence.passed
+    assert release.evidence.classes > 10
+
+
+@pytest.mark.parametrize(
+    ("values", "offered"),
+    [
+        (["a"] * 300, None),
+        (["a"] * 296 + ["b"] * 2 + ["c"] * 2, None),
+        (["a", "b"] * 150, 2),
+        (["a"] * 200 + ["b"] * 98 + ["c"] * 2, 2),
+        (["a", "b", "c"] * 100, 3),
+        ([f"v {n % 150}" for n in range(300)], 3),
+        (["1", "2", "3", "4"] * 75, 3),
+    ],
+)
+def test_so_many_different_values_are_offered_as_are_spread_well(values, offered):
+    table = pa.table({"diagnosis": values, "age": [str(20 + n % 50) for n in range(300)]})
+    lines = [line for line in offers(kh.inspect(table).to_toml()) if line.startswith("# l = ")]
+    assert [int(line.split()[3]) for line in lines] == ([offered] if offered else [])
+
+
+@pytest.mark.parametrize(
+    ("values", "step"),
+    [
+        ([str(20 + n % 85) for n in range(300)], "5"),
+        ([str(n % 9) for n in range(300)], "1"),
+        ([str(1000 + n % 100 * 199) for n in range(300)], "1000"),
+        ([f"{n % 100 / 50}" for n in range(300)], "0.1"),
+        ([f"{n % 100 / 5000:.4f}" for n in range(300)], "0.001"),
+        (["7"] * 300, None),
+        ([1e200 * (n % 20) for n in range(300)], None),  # no grid that could be written
+        ([-(2**62) + 2**59 * (n % 16) for n in range(300)], "500000000000000000"),
+    ],
+)
+def test_steps_are_round_and_about_a_twentieth_of_the_range(values, step):
+    table = pa.table({"height": values, "sex": ["f", "m"] * 150})
+    inspection = kh.inspect(table)
+    lines = [line for line in offers(inspection.to_toml()) if line.startswith("# step = ")]
+    assert [line.split()[3] for line in lines] == ([step] if step else [])
+    if step:
+        text = inspection.to_toml().replace("[promise]", 'ranges = "grid"\n[promise]')
+        assert kh.anonymize(table, kh.Job.from_toml(taken(text, *lines))).evidence.passed
+
+
+def test_nothing_is_offered_that_the_table_cannot_keep():
+    few = pa.table({"age": [str(20 + n) for n in range(9)], "sex": ["f", "m", "m"] * 3})
+    assert not [line for line in offers(kh.inspect(few).to_toml()) if line.startswith("# preset")]
+    vast = pa.table({"height": [1e200 * (n % 20) for n in range(300)], "age": ["31"] * 300})
+    assert not [line for line in offers(kh.inspect(vast).to_toml()) if line.startswith(("# preset", "# ranges"))]
+    assert kh.anonymize(vast, kh.inspect(vast).job).evidence.passed
+
+
 # --- files
 
 
@@ -372,15 +610,6 @@ def test_a_table_of_nothing(table):
 
 
 # --- what a first user tripped over
-
-
-def test_several_rows_of_one_person_are_seen():
-    rows = [(f"p{n}", str(20 + n % 50), "mf"[n % 2], f"{10000 + n * 37 % 900}") for n in range(100) for _visit in range(8)]
-    table = pa.table(dict(zip(("who", "age", "sex", "zip"), map(list, zip(*rows, strict=True)), strict=True)))
-    inspection = kh.inspect(table)
-    assert roles(inspection)["who"] == "identifier"
-    assert inspection.repeating == ("who",)
-    assert any("k counts rows and not persons" in line for line in inspection.lines())
 
 
 @pytest.mark.parametrize(
@@ -482,12 +711,6 @@ def test_many_codes_or_names_are_never_passed_on_whatever_the_language(name):
 def test_what_others_may_know_is_known_in_other_languages(name):
     table = pa.table({name: [f"v{n % 3}" for n in range(200)], "age": [str(n % 9) for n in range(200)]})
     assert roles(kh.inspect(table))[name] == "quasi"
-
-
-def test_a_person_with_visits_is_seen():
-    rows = [(n % 20, 30 + n // 100, "mf"[n % 2], f"2019-0{1 + n % 9}-11") for n in range(200)]
-    table = pa.table(dict(zip(("patient", "age", "sex", "seen"), map(list, zip(*rows, strict=True)), strict=True)))
-    assert kh.inspect(table).repeating == ("patient",)
 
 
 def test_names_of_fields_do_not_reach_the_job():

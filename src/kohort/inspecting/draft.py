@@ -86,7 +86,7 @@ def _preset_lines(inspection: Inspection) -> list[str]:
         return []
     floors = ", ".join(f"{name} {preset.k}" for name, preset in PRESETS.items())
     gridded = " and ".join(name for name, preset in PRESETS.items() if preset.ranges == "grid")
-    told = f"gives k and refuses less, by who gets the release: {floors}; {gridded} with ranges on a grid"
+    told = f"sets k, by who gets the release: {floors}; {gridded} set ranges too"
     return [f"# preset = {_text(FOR_EVERYONE)}  # {told}"]
 
 
@@ -145,20 +145,21 @@ def _column_lines(profile: Profile, suggestion: Suggestion, tree_file: str | Non
 
 def _quasi_lines(profile: Profile, suggestion: Suggestion, tree_file: str | None) -> list[str]:
     lines = []
-    if suggestion.rule is None or tree_file is None:  # a tree file takes the values as text
+    asks = bool(profile.reading.question) and not suggestion.format  # a declared type answers; so does the format of dates
+    if tree_file is None or (suggestion.rule is None and asks):  # a tree file takes the values as text
         lines.append(f'type = "{suggestion.type}"')
     if suggestion.format:
         lines.append(f"format = {_text(suggestion.format)}{'  # guess' if profile.reading.question else ''}")
-    elif profile.reading.question:
+    elif asks and lines:
         lines[-1] += "  # guess"
     if suggestion.rule is not None:
         lines.append(f"hierarchy = {_text(tree_file) if tree_file else _rule(suggestion.rule)}  # guess")
     elif suggestion.choice is not None:
-        instead = "fixed bands instead of the tightest ranges" + ("; then remove the type" if tree_file else "")
+        instead = "fixed bands instead of the tightest ranges" + ("; then remove the type" if tree_file and asks else "")
         lines.append(f"# hierarchy = {_text(tree_file or suggestion.choice.short())}  # {instead}")
     if suggestion.step is not None:
         step = int(suggestion.step) if suggestion.step.is_integer() else suggestion.step
-        lines.append(f'# step = {step}  # serves ranges = "grid", which then end at multiples of it')
+        lines.append(f'# step = {step}  # serves ranges = "grid" above: they then end at multiples of it')
     return lines
 
 
@@ -166,14 +167,15 @@ def _more_than_k(profile: Profile) -> list[str]:
     """A promise about the values of a sensitive column that the whole table keeps, so that some release can."""
     ordered = profile.reading.numbers is not None and not profile.reading.question
     if ordered and profile.distinct > FEW_VALUES:
-        told = 'every class spreads as the table does; add t_distance = "ordered", for which near values are nearly the same'
+        told = 'every class spreads as the table does; add t_distance = "ordered", or near values count as far apart'
         return [f"# t = {CLOSE}  # more than k: {told}"]
     least, rest = _different(profile)
     if least < 2:
         return []
-    told = f"every class holds at least {least} different values; beside the {least - 1} most frequent {rest:.0%} of the rows"
-    amounts = ' (if they are amounts rather t, with t_distance = "ordered")' if ordered else ""
-    return [f"# l = {least}  # more than k: {told} hold others{amounts}"]
+    others = "another than the most frequent" if least == 2 else f"others than the {least - 1} most frequent"
+    told = f"every class holds at least {least} different values; {rest:.0%} of the rows hold {others}"
+    amounts = '; for amounts rather t with t_distance = "ordered"' if ordered and profile.distinct > 2 else ""
+    return [f"# l = {least}  # more than k: {told}{amounts}"]
 
 
 def _different(profile: Profile) -> tuple[int, float]:

@@ -65,7 +65,9 @@ def assess(profiles: Sequence[Profile], rows: int, unit: Profile | None = None) 
 
 def _worst(profiles: Sequence[Profile], size: int, total: int, unit: Profile | None) -> Combination:
     tried = sorted(profiles, key=lambda profile: -profile.distinct)[:MOST_COLUMNS]
-    one_each = np.unique(unit.places, return_index=True)[1] if unit else np.arange(total)  # a row of each person tells enough
+    one_each = np.arange(total)
+    if unit:  # a row of each person tells enough
+        one_each[unit.places] = np.arange(len(unit.places))
     sample = one_each[:: max(1, total // SAMPLE)]
     sampled = {profile.name: profile.places[sample] for profile in tried}
 
@@ -88,10 +90,12 @@ def _classes(columns: Sequence[Places], unit: Profile | None) -> _Classes:
     if unit is None:
         sizes = _class_sizes(columns)
         return _Classes(int(sizes.min()), len(sizes), int(np.count_nonzero(sizes == 1)))
-    class_of_row = np.unique(_keys(columns)[0], return_inverse=True)[1]
-    class_of, person = np.divmod(np.unique(class_of_row * np.int64(unit.distinct) + unit.places), unit.distinct)
-    sizes = np.bincount(class_of)
-    return _Classes(int(sizes.min()), len(sizes), len(np.unique(person[sizes[class_of] == 1])))
+    keys = np.sort(_keys([*columns, unit.places])[0])
+    class_of, person = np.divmod(keys[np.diff(keys, prepend=-1) > 0], unit.distinct + 1)  # each person of a class once
+    first = np.flatnonzero(np.diff(class_of, prepend=-1))
+    sizes = np.diff(first, append=len(class_of))
+    alone = np.bincount(person[first[sizes == 1]])
+    return _Classes(int(sizes.min()), len(sizes), int(np.count_nonzero(alone)))
 
 
 def _class_sizes(columns: Sequence[Places]) -> NDArray[np.int64]:
@@ -104,7 +108,7 @@ def _class_sizes(columns: Sequence[Places]) -> NDArray[np.int64]:
 
 
 def _keys(columns: Sequence[Places]) -> tuple[NDArray[np.int64], int]:
-    """A number for each row, the same for the same combination, and below which number they all are."""
+    """A number for each combination, row by row, the last column counting fastest; and below which number they all are."""
     keys, used = columns[0].astype(np.int64) + 1, int(columns[0].max()) + 2
     for places in columns[1:]:
         choices = int(places.max()) + 2
