@@ -69,6 +69,11 @@ class Release:
         """What was applied to each quasi-identifier."""
         return self._result.axes
 
+    @property
+    def kept_suppressed(self) -> bool:
+        """Whether the suppressed rows stay, as one class of `*`."""
+        return self._result.suppressed > 0 and bool((self.labels >= 0).all())
+
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> Evidence:
         """Stage the release beside `path`, audit what was staged, rename it into place; the audit's findings."""
         return self._engine.release_file(Path(path), force)

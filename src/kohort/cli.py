@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kohort.api import Release
     from kohort.auditor import Evidence
 
+NOTHING_LEFT = 0.9  # of a cell lost on average, from which a single class is worth a word
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 
@@ -319,9 +320,17 @@ def _save(release: Release, file: Path) -> None:
 def _tell_release(release: Release) -> None:
     told = release.summary()
     say(f"{told['output']}: {told['rows']:,} rows, classes {told['classes']:,}, the smallest of {told['k']}")
+    if told["suppressed"]:
+        where = "stay as one class of *" if release.kept_suppressed else "were left out"
+        say(f"{told['suppressed']:,} rows {where} (suppress = {release.job.suppress:g})")
     say(f"loss per cell {told['loss']['leaf']:.4f} by leaves, {told['loss']['height']:.4f} by height:")
     for name, share in release.loss.per_column.items():
         say(f"  {name:<20} {share:.4f}  {release.axes[name]}")
+    if told["classes"] == 1:
+        say(
+            "Only the whole table as one class keeps what is promised: nothing is left of the quasi-identifiers. Promise less, or"
+        )
+        say("other columns; for numbers t_distance=ordered counts near values as near (docs/promises.md).")
     _tell_checks(release.evidence)
     spent = ", ".join(f"{step} {seconds:.2f}" for step, seconds in told["seconds"].items())
     say(f"method {told['method']}, seed {told['seed']}; seconds: {spent}")
@@ -329,9 +338,10 @@ def _tell_release(release: Release) -> None:
 
 def _tell_checks(evidence: Evidence) -> None:
     say("audit " + ("passed" if evidence.passed else "FAILED"))
+    longest = max(len(check.name) for check in evidence.checks)
     for check in evidence.checks:
         required, found = _figure(check.required), _figure(check.found)
-        say(f"  {check.verdict:<7} {check.name:<11} required {required}, found {found}: {check.meaning}")
+        say(f"  {check.verdict:<7} {check.name:<{longest}}  required {required}, found {found}: {check.meaning}")
 
 
 def _figure(figure: float | str | None) -> str:

@@ -561,7 +561,7 @@ def _large() -> pa.Table:
 
 BINDING: dict[str, tuple[dict[str, Any], ...]] = {
     "k": ({},),
-    "alpha": ({"alpha": 0.55}, {"alpha": {SECRETS[0]: 0.6, SECRETS[2]: 0.25}}),
+    "alpha": ({"alpha": 0.75}, {"alpha": {SECRETS[0]: 0.8, SECRETS[2]: 0.45}}),
     "l": ({"l": 3},),
     "entropy_l": ({"entropy_l": 2.6},),
     "recursive_l": ({"recursive_l": (2, 1.3)}, {"recursive_l": (3, 4)}),

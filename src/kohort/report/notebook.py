@@ -91,7 +91,9 @@ def release_html(evidence: Evidence, loss: Losses, axes: Mapping[str, str], *, o
 def inspection_html(told: Mapping[str, Any]) -> str:
     """What `inspect` found, from its plain figures: who stands alone, then every column with its role and the reason."""
     risk = told["risk"]
-    alone = f"{risk['unique']:,} of {told['rows']:,} rows are alone with their quasi-identifiers (k = {risk['k']:,})"
+    alone = (
+        f"{risk['unique']:,} of {risk['total']:,} {risk['counted_in']} are alone with their quasi-identifiers (k = {risk['k']:,})"
+    )
     worst = "; ".join(f"by {' and '.join(one['columns'])}: {percent(one['unique_share'])}" for one in risk["singling_out"])
     rows: list[list[str | Cell]] = [
         [
