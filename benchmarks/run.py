@@ -150,10 +150,8 @@ def promises() -> None:
         engine = prepared(sample.table, job)
         least = min(cpu(engine.partition) for _ in range(5))
         result = engine.publish()
-        classes = len(result.class_sizes)
-        print(
-            f"{f'  Adult, 8 QIs, occupation, k=5, {told(asked)}':<58} leaf {result.loss.leaf:.4f}, {classes:,} classes, {least:.3f} s"
-        )
+        figures = f"leaf {result.loss.leaf:.4f}, {len(result.class_sizes):,} classes, {least:.3f} s"
+        print(f"{f'  Adult, 8 QIs, occupation, k=5, {told(asked)}':<58} {figures}")
 
 
 def prepared(table: pa.Table, job: Job) -> MemoryEngine:

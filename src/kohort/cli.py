@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kohort.auditor import Evidence
 
 NOTHING_LEFT = 0.9  # of a cell lost on average, from which a single class is worth a word
+LITTLE_LEFT = 0.9  # of a cell lost on average, from which a single class is worth a word
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 
@@ -326,11 +327,9 @@ def _tell_release(release: Release) -> None:
     say(f"loss per cell {told['loss']['leaf']:.4f} by leaves, {told['loss']['height']:.4f} by height:")
     for name, share in release.loss.per_column.items():
         say(f"  {name:<20} {share:.4f}  {release.axes[name]}")
-    if told["classes"] == 1:
-        say(
-            "Only the whole table as one class keeps what is promised: nothing is left of the quasi-identifiers. Promise less, or"
-        )
-        say("other columns; for numbers t_distance=ordered counts near values as near (docs/promises.md).")
+    if told["classes"] == 1 and told["loss"]["leaf"] > LITTLE_LEFT:
+        say("Only the whole table as one class keeps what is promised, so little is left of the quasi-identifiers.")
+        say("Promise less; for t of a column of numbers, t_distance=ordered counts near values as near.")
     _tell_checks(release.evidence)
     spent = ", ".join(f"{step} {seconds:.2f}" for step, seconds in told["seconds"].items())
     say(f"method {told['method']}, seed {told['seed']}; seconds: {spent}")
