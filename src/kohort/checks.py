@@ -114,6 +114,14 @@ class Checks:
         standing(self.rules, self.tally(), np.take(self.row_secrets, order, axis=0), first, stands)
         return stands
 
+    def sizes(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many rows, or persons, each group has."""
+        if self.units is None:
+            return np.bincount(labels[labels >= 0])
+        inside = labels >= 0
+        persons = np.int64(self.units.max(initial=0) + 1)
+        return np.bincount(np.unique(labels[inside] * persons + self.units[inside]) // persons)
+
     def require(self, labels: NDArray[np.int64]) -> None:
         """Fail when a group of a finished partition does not keep the promise."""
         stands = self.standing(labels)

@@ -24,6 +24,7 @@ class Result:
     loss: Loss
     clusters: int
     class_sizes: NDArray[np.int64]
+    """In rows, or in persons where these have several."""
     suppressed: int
     axes: dict[str, str]
     """What was applied to each quasi-identifier."""

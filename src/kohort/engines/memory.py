@@ -17,6 +17,7 @@ from kohort.axes import Points
 from kohort.checks import Checks
 from kohort.engines.base import Result
 from kohort.engines.claims import Claims, grounds_of
+from kohort.engines.settling import settle
 from kohort.engines.views import columns_of, release_view
 from kohort.errors import AuditError
 from kohort.frames import FrameKind
@@ -84,32 +85,8 @@ class MemoryEngine:
                 labels = np.empty_like(made.labels)
                 labels[order] = made.labels
                 made = Partition(labels, made.boxes)
-            self._partition = self._as_published(made)
-
-    def _as_published(self, partition: Partition) -> Partition:
-        """The groups as the reader will see them: groups that look alike are one, and must stand as one."""
-        checks = self._checks
-        if partition.boxes is not None:
-            checks.require(partition.labels)
-        if self._job.suppressed == "star" and (partition.labels < 0).any():
-            starred = partition.with_star()
-            if checks.standing(starred.labels).all() and checks.standing(self._classes(starred)).all():
-                return starred
-        if checks.merging_keeps:
-            return partition
-        kept = np.flatnonzero(partition.labels >= 0)
-        checks = checks.only(kept) if len(kept) < checks.rows else checks
-        while True:
-            classes = self._classes(partition)
-            stands = checks.standing(classes[kept])
-            if stands.all():
-                return partition
-            failing = ~stands[classes[kept]]
-            first = np.unique(classes[kept], return_index=True)[1]  # a row of each class
-            joined = partition.labels.copy()
-            joined[kept[failing]] = joined[kept[first[classes[kept[failing]]]]]
-            joined[kept] = finishing.repair(self._points.take(kept), checks, joined[kept], self._progress)
-            partition = Partition(joined)
+            star = job.suppressed == "star"
+            self._partition = settle(self._points, self._checks, made, self._classes, self._progress, star=star)
 
     def _classes(self, partition: Partition) -> NDArray[np.int64]:
         """Per row: the class that it will be published in; -1 = suppressed."""
@@ -129,15 +106,17 @@ class MemoryEngine:
             labels=partition.labels,
             loss=measured,
             clusters=len(boxes.sizes),
-            class_sizes=np.bincount(classes, boxes.sizes).astype(np.int64),
+            class_sizes=self._checks.sizes(np.append(classes, -1)[partition.labels]),
             suppressed=int(np.count_nonzero(partition.labels < 0) + np.count_nonzero(partition.labels == partition.star)),
             axes={axis.name: axis.describe() for axis in points.axes},
         )
 
     def preview(self, rows: NDArray[np.int64]) -> tuple[pa.Table, pa.Table]:
         publication = self._publication
-        after = pa.Table.from_batches(publication.batches(rows), publication.schema)
-        return self._table.take(pa.array(rows)), after
+        out = self._partition.labels[rows] < 0
+        after = pa.Table.from_batches(publication.batches(rows[~out]), publication.schema)
+        places = pa.array(np.cumsum(~out) - 1, mask=out)  # nothing, where a row was left out
+        return self._table.take(pa.array(rows)), after.take(places)
 
     def release_table(self) -> tuple[Any, Evidence]:
         with self._progress.step("publish"):
