@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.hierarchies import Tree
-from kohort.kernels.promises import EQUAL, ORDERED, TREE, Rules, Tally
+from kohort.kernels.promises import EQUAL, ORDERED, RECURSIVE_L, TREE, Rules, Tally
 from kohort.sensitive import Secret
 
 DISTANCES = {"equal": EQUAL, "ordered": ORDERED, "tree": TREE}
+NOT_ASKED = -1.0
 STRICT = 1e-12  # what rounding may add to a limit, or must stay below one that is to be undercut
 
 
@@ -20,12 +21,25 @@ def rules_of(k: int, secrets: Sequence[Secret], shares: Sequence[NDArray[np.floa
     """What each secret is promised, column by column."""
     asked = [secret.asked for secret in secrets]
     first = np.cumsum([0, *(secret.values for secret in secrets)]).astype(np.int64)
-    share = _joined(shares)
     bounds = [_bounds(secret, of_table) for secret, of_table in zip(secrets, shares, strict=True)]
     up_to = [np.cumsum(of_table) for of_table in shares]
     paths = _Paths()
     for secret, of_table in zip(secrets, shares, strict=True):
         paths.add(secret, of_table)
+    of_column = [
+        (
+            one.alpha is not None or one.beta is not None or one.delta is not None,
+            NOT_ASKED if one.entropy_l is None else math.log(one.entropy_l),
+            one.recursive_l.l if one.recursive_l else NOT_ASKED,
+            one.recursive_l.c if one.recursive_l else NOT_ASKED,
+            NOT_ASKED if one.t is None else one.t,
+            DISTANCES[one.distance],
+            base,
+        )
+        for one, base in zip(asked, paths.bases, strict=True)
+    ]
+    limits = _joined([secret.limits for secret in secrets])
+    most, least = (_joined([pair[which] for pair in bounds]) for which in (0, 1))
     return Rules(
         k=k,
         persons=persons,
@@ -34,23 +48,12 @@ def rules_of(k: int, secrets: Sequence[Secret], shares: Sequence[NDArray[np.floa
         least_distinct=np.array(
             [max(one.l or 0, secret.values if one.delta else 0) for one, secret in zip(asked, secrets, strict=True)], np.int64
         ),
-        bounded=np.array([one.alpha is not None or one.beta is not None or one.delta is not None for one in asked], np.bool_),
-        most_of_size=_joined([secret.limits for secret in secrets]),
-        most=_joined([most for most, _least in bounds]),
-        least=_joined([least for _most, least in bounds]),
-        entropy=np.array([-1.0 if one.entropy_l is None else math.log(one.entropy_l) for one in asked]),
-        recursive_l=np.array([one.recursive_l.l if one.recursive_l else 0 for one in asked], np.int64),
-        recursive_c=np.array([one.recursive_l.c if one.recursive_l else 0.0 for one in asked]),
-        t=np.array([-1.0 if one.t is None else one.t for one in asked]),
-        distance=np.array([DISTANCES[one.distance] for one in asked], np.int64),
-        share=share,
-        up_to=_joined(up_to),
+        of_column=np.array(of_column, np.float64).reshape(-1, 7),
+        of_value=np.column_stack([limits, most, least, _joined(shares), _joined(up_to)]),
         up_to_before=_joined([np.append(0.0, np.cumsum(sums)) for sums in up_to]),
         path=np.array(paths.ends, np.int64),
         nodes=np.array(paths.nodes, np.int64),
-        node_weight=np.array(paths.weights),
-        node_share=np.array(paths.shares),
-        tree_base=np.array(paths.bases),
+        of_node=np.column_stack([paths.weights, paths.shares]).astype(np.float64).reshape(-1, 2),
     )
 
 
@@ -63,8 +66,8 @@ def tally_for(rules: Rules, persons_and_pairs: int) -> Tally:
         rows_of=np.zeros((2, persons_and_pairs), np.int32),
         present=np.zeros(values, np.int64),
         listed=np.zeros(columns, np.int64),
-        largest=np.zeros(int(rules.recursive_l.max(initial=1)), np.int64),
-        mass=np.zeros(len(rules.node_weight)),
+        largest=np.zeros(int(rules.of_column[:, RECURSIVE_L].max(initial=1)), np.int64),
+        mass=np.zeros(len(rules.of_node)),
     )
 
 

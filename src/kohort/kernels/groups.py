@@ -6,15 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.kernels import kernel
-from kohort.kernels.promises import Rules, Tally, clear, enter, may_stand, sort_present
+from kohort.kernels.promises import Rules, Tally, Whole, clear, enter, may_stand, sort_present
+
+ONE_SIDE = np.int64(0)  # of the tally: nothing is cut
 
 
 @kernel
-def group_stands(rules: Rules, tally: Tally, secrets: NDArray[np.int64], begin: int, end: int) -> bool:
+def group_stands(rules: Rules, tally: Tally, secrets: NDArray[np.int64], begin: Whole, end: Whole) -> bool:
     """Whether the rows begin..end as one group keep the promise; the tally comes and goes empty."""
-    enter(rules, tally, secrets, begin, end, 0)
+    enter(rules, tally, secrets, begin, end, ONE_SIDE)
     sort_present(rules, tally)
-    stands = may_stand(rules, tally, 0)
+    stands = may_stand(rules, tally, ONE_SIDE)
     clear(rules, tally, secrets, begin, end)
     return stands
 

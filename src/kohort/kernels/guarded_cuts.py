@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from kohort.kernels import kernel
 from kohort.kernels.packed import Layout
-from kohort.kernels.promises import Rules, Tally, clear, cross, enter, has_room, is_balanced, may_stand, sort_present
+from kohort.kernels.promises import Rules, Tally, Whole, clear, cross, enter, has_room, is_balanced, may_stand, sort_present
 
-LEFT, RIGHT = 0, 1
+START, LEFT, RIGHT = np.int64(0), np.int64(0), np.int64(1)  # typed: numba compiles once more for every plain 0 and 1
 
 
 class Guard(NamedTuple):
@@ -31,13 +31,13 @@ class Guard(NamedTuple):
 
 @kernel
 def halves_stand(
-    words: NDArray[np.uint64], layout: Layout, first: int, last: int, axis: int,
+    words: NDArray[np.uint64], layout: Layout, first: int, last: int, axis: Whole,
     values: NDArray[np.int64], counts: NDArray[np.int64], distinct: int, left: int, guard: Guard,
 ) -> bool:  # fmt: skip
     """Whether the first `left` rows in the order of an axis may stand, and the others too."""
     _sort_rows(words, layout, first, last, axis, values, counts, distinct, guard)
     stand = _tallied(guard, left, last - first)
-    clear(guard.rules, guard.tally, guard.secrets, 0, last - first)
+    clear(guard.rules, guard.tally, guard.secrets, START, last - first)
     return stand
 
 
@@ -47,7 +47,7 @@ def guarded_cut(
     layout: Layout,
     first: int,
     last: int,
-    axis: int,
+    axis: Whole,
     values: NDArray[np.int64],  # IN distinct codes of the axis, ascending
     counts: NDArray[np.int64],  # IN how often each occurs
     distinct: int,
@@ -68,7 +68,7 @@ def guarded_cut(
             _sort_rows(words, layout, first, last, axis, values, counts, distinct, guard)
     if not allowed:
         place, left = _walk(counts, distinct, rows, place, left, guard)
-    clear(guard.rules, guard.tally, guard.secrets, 0, rows)
+    clear(guard.rules, guard.tally, guard.secrets, START, rows)
     return place, left
 
 
@@ -85,7 +85,7 @@ def _median(counts: NDArray[np.int64], distinct: int, rows: int) -> tuple[int, i
 @kernel
 def _tallied(guard: Guard, left: int, rows: int) -> bool:
     """Take the rows into the tally, so many on the left; whether both sides may stand."""
-    enter(guard.rules, guard.tally, guard.secrets, 0, left, LEFT)
+    enter(guard.rules, guard.tally, guard.secrets, START, left, LEFT)
     enter(guard.rules, guard.tally, guard.secrets, left, rows, RIGHT)
     return _both_stand(guard)
 
@@ -98,7 +98,14 @@ def _both_stand(guard: Guard) -> bool:
 
 @kernel
 def _tally_split(
-    words: NDArray[np.uint64], layout: Layout, first: int, last: int, axis: int, cut: np.uint64, left: int, guard: Guard
+    words: NDArray[np.uint64],
+    layout: Layout,
+    first: int,
+    last: int,
+    axis: Whole,
+    cut: np.uint64,
+    left: int,
+    guard: Guard,
 ) -> None:
     """Take the rows into the tally, those up to the cut on the left: one sweep a column, without sorting, as no person counts."""
     tally, values = guard.tally, guard.rules.first
@@ -158,7 +165,7 @@ def _balanced(guard: Guard) -> bool:
 
 @kernel
 def _sort_rows(
-    words: NDArray[np.uint64], layout: Layout, first: int, last: int, axis: int,
+    words: NDArray[np.uint64], layout: Layout, first: int, last: int, axis: Whole,
     values: NDArray[np.int64], counts: NDArray[np.int64], distinct: int, guard: Guard,
 ) -> None:  # fmt: skip
     """The rows' secrets in the order of one axis, equal ones in row order: a counting sort."""

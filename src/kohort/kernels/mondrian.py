@@ -185,7 +185,7 @@ def cut_once(
     for j in range(axis_count):
         box[2, j] = width(axes, j, box[0, j], box[1, j]) if box[0, j] < box[1, j] else CONSTANT
     for _ in range(axis_count):
-        axis = 0
+        axis: int | np.int64 = np.int64(0)  # typed, or numba compiles once more for a plain 0
         for j in range(1, axis_count):  # the first of the widest: ties go by the order of the columns
             if box[2, j] > box[2, axis]:
                 axis = j

@@ -19,31 +19,34 @@ EQUAL, ORDERED, TREE = 0, 1, 2  # ground distances of t-closeness
 NOISE = 1e-11  # of shares and entropies: sums of doubles; the audit allows for more, so that it never differs
 
 
+BOUNDED, ENTROPY, RECURSIVE_L, RECURSIVE_C, T, DISTANCE, TREE_BASE = range(7)  # what is asked of a column: places in `of_column`
+MOST_OF_SIZE, MOST, LEAST, SHARE, UP_TO = range(5)  # what is asked and known of a value: places in `of_value`
+WEIGHT, NODE_SHARE = range(2)  # of a node: places in `of_node`
+
+Whole = int | np.int64
+
+
 class Rules(NamedTuple):
-    """A promise bound to a table. C sensitive columns, V values, N nodes of their trees."""
+    """A promise bound to a table. C sensitive columns, V values, N nodes of their trees.
+
+    Few arrays, as numba takes its time, compiling and calling, for each array of a tuple.
+    """
 
     k: int
     persons: bool
     shares_count: bool  # False: sizes and numbers of different values are all that is promised
     first: NDArray[np.int64]  # (C + 1): where each column's values begin
     least_distinct: NDArray[np.int64]  # (C): different values that a group must hold
-    bounded: NDArray[np.bool_]  # (C): whether shares have bounds
-    most_of_size: NDArray[np.float64]  # (V): the largest share of the group's size
-    most: NDArray[np.float64]  # (V): the largest share of the column's counts
-    least: NDArray[np.float64]  # (V): the smallest, where the value is present
-    entropy: NDArray[np.float64]  # (C): the least entropy, or -1
-    recursive_l: NDArray[np.int64]  # (C): 0 = nothing is asked
-    recursive_c: NDArray[np.float64]  # (C)
-    t: NDArray[np.float64]  # (C): the largest distance to the table, or -1
-    distance: NDArray[np.int64]  # (C): EQUAL, ORDERED or TREE
-    share: NDArray[np.float64]  # (V): each value's share in the table
-    up_to: NDArray[np.float64]  # (V): the share of the values up to this one, of its column
-    up_to_before: NDArray[np.float64]  # (V + C): the sum of `up_to` before each value; one entry more a column
+    of_column: NDArray[np.float64]  # (C, 7): BOUNDED 1 if shares have bounds; the least ENTROPY; RECURSIVE_L; RECURSIVE_C; the
+    #   largest T; its DISTANCE; TREE_BASE, that of a group without any value. Below 0 where nothing is asked.
+    of_value: NDArray[
+        np.float64
+    ]  # (V, 5): largest share of the group's size, MOST_OF_SIZE, and of the column's counts, MOST; the
+    #   smallest, LEAST, where present; SHARE in the table; UP_TO, that of its column's values up to this one
+    up_to_before: NDArray[np.float64]  # (V + C): the sum of UP_TO before each value; one entry more a column
     path: NDArray[np.int64]  # (V + 1): where each value's nodes, from the leaf up without the root, begin in `nodes`
     nodes: NDArray[np.int64]
-    node_weight: NDArray[np.float64]  # (N): half the step in height above the node, over the tree's height
-    node_share: NDArray[np.float64]  # (N): the node's share in the table
-    tree_base: NDArray[np.float64]  # (C): the distance to a group without any value
+    of_node: NDArray[np.float64]  # (N, 2): WEIGHT, half the step in height above it over the tree's height; its NODE_SHARE
 
 
 class Tally(NamedTuple):
@@ -59,7 +62,9 @@ class Tally(NamedTuple):
 
 
 @kernel
-def enter(rules: Rules, tally: Tally, secrets: NDArray[np.int64], begin: int, end: int, side: int) -> None:
+def enter(
+    rules: Rules, tally: Tally, secrets: NDArray[np.int64], begin: int | np.int64, end: int | np.int64, side: int | np.int64
+) -> None:
     """Rows come to a side; (rows, secrets) = the value in each column, then, with persons, the person and the pairs."""
     columns = rules.first.size - 1
     sums, counts, rows_of = tally.sums, tally.counts, tally.rows_of
@@ -84,9 +89,9 @@ def cross(
     counts: NDArray[np.int64],  # IN OUT the tally's
     rows_of: NDArray[np.int32],  # IN OUT the tally's
     secrets: NDArray[np.int64],
-    begin: int,
-    end: int,
-    to: int,
+    begin: Whole,
+    end: Whole,
+    to: Whole,
 ) -> None:
     """Rows come to a side from the other: what is present stays so. Takes no more than it needs: it is called for every value."""
     columns = (sums.shape[1] - 1) // 2
@@ -112,19 +117,19 @@ def cross(
 
 
 @kernel
-def _one_more(rows_of: NDArray[np.int32], side: int, who: int | np.int64) -> bool:
+def _one_more(rows_of: NDArray[np.int32], side: Whole, who: Whole) -> bool:
     rows_of[side, who] += 1
     return rows_of[side, who] == 1
 
 
 @kernel
-def _one_less(rows_of: NDArray[np.int32], side: int, who: int | np.int64) -> bool:
+def _one_less(rows_of: NDArray[np.int32], side: Whole, who: Whole) -> bool:
     rows_of[side, who] -= 1
     return rows_of[side, who] == 0
 
 
 @kernel
-def clear(rules: Rules, tally: Tally, secrets: NDArray[np.int64], begin: int, end: int) -> None:
+def clear(rules: Rules, tally: Tally, secrets: NDArray[np.int64], begin: Whole, end: Whole) -> None:
     """Back to zero, touching only what the group touched; `secrets` are its rows, needed where persons were counted."""
     tally.sums[:] = 0
     for c in range(rules.first.size - 1):
@@ -143,12 +148,12 @@ def clear(rules: Rules, tally: Tally, secrets: NDArray[np.int64], begin: int, en
 def sort_present(rules: Rules, tally: Tally) -> None:
     """Ascending where an order counts."""
     for c in range(rules.first.size - 1):
-        if rules.t[c] >= 0 and rules.distance[c] == ORDERED:
+        if rules.of_column[c, T] >= 0 and rules.of_column[c, DISTANCE] == ORDERED:
             tally.present[rules.first[c] : rules.first[c] + tally.listed[c]].sort()
 
 
 @kernel
-def has_room(sums: NDArray[np.int64], side: int, k: int, least_distinct: NDArray[np.int64]) -> bool:
+def has_room(sums: NDArray[np.int64], side: Whole, k: int, least_distinct: NDArray[np.int64]) -> bool:
     """Whether a side has what any larger group has too: enough persons, enough different values. If not, no part of it has."""
     if sums[side, 0] < k:
         return False
@@ -160,55 +165,53 @@ def has_room(sums: NDArray[np.int64], side: int, k: int, least_distinct: NDArray
 
 
 @kernel
-def may_stand(rules: Rules, tally: Tally, side: int) -> bool:
+def may_stand(rules: Rules, tally: Tally, side: Whole) -> bool:
     """Whether a side keeps the whole promise."""
     return has_room(tally.sums, side, rules.k, rules.least_distinct) and is_balanced(rules, tally, side)
 
 
 @kernel
-def is_balanced(rules: Rules, tally: Tally, side: int) -> bool:
+def is_balanced(rules: Rules, tally: Tally, side: Whole) -> bool:
     """Whether the shares of a side are as promised."""
     if not rules.shares_count:
         return True
     for c in range(rules.first.size - 1):
-        if rules.bounded[c] and not _within_bounds(rules, tally, side, c):
+        if rules.of_column[c, BOUNDED] > 0 and not _within_bounds(rules, tally, side, c):
             return False
-        if rules.entropy[c] >= 0 and not _mixed(rules, tally, side, c):
+        if rules.of_column[c, ENTROPY] >= 0 and not _mixed(rules, tally, side, c):
             return False
-        if rules.recursive_l[c] > 0 and not _no_favourite(rules, tally, side, c):
+        if rules.of_column[c, RECURSIVE_L] > 0 and not _no_favourite(rules, tally, side, c):
             return False
-        if rules.t[c] >= 0 and distance_to_table(rules, tally, side, c) > rules.t[c] + NOISE:
+        if rules.of_column[c, T] >= 0 and distance_to_table(rules, tally, side, c) > rules.of_column[c, T] + NOISE:
             return False
     return True
 
 
 @kernel
-def _within_bounds(rules: Rules, tally: Tally, side: int, column: int) -> bool:
+def _within_bounds(rules: Rules, tally: Tally, side: Whole, column: Whole) -> bool:
     size, total = tally.sums[side, 0] * (1 + NOISE), tally.sums[side, 1 + column]
     for i in range(rules.first[column], rules.first[column] + tally.listed[column]):
         value = tally.present[i]
-        count = tally.counts[side, value]
-        if count > 0 and (
-            count > rules.most_of_size[value] * size or count > rules.most[value] * total or count < rules.least[value] * total
-        ):
+        count, limits = tally.counts[side, value], rules.of_value[value]
+        if count > 0 and (count > limits[MOST_OF_SIZE] * size or count > limits[MOST] * total or count < limits[LEAST] * total):
             return False
     return True
 
 
 @kernel
-def _mixed(rules: Rules, tally: Tally, side: int, column: int) -> bool:
+def _mixed(rules: Rules, tally: Tally, side: Whole, column: Whole) -> bool:
     total, sum_of_logs = np.float64(tally.sums[side, 1 + column]), 0.0
     for i in range(rules.first[column], rules.first[column] + tally.listed[column]):
         count = np.float64(tally.counts[side, tally.present[i]])
         if count > 0:
             sum_of_logs += count * np.log(count)
-    return np.log(total) - sum_of_logs / total >= rules.entropy[column] - NOISE
+    return np.log(total) - sum_of_logs / total >= rules.of_column[column, ENTROPY] - NOISE
 
 
 @kernel
-def _no_favourite(rules: Rules, tally: Tally, side: int, column: int) -> bool:
+def _no_favourite(rules: Rules, tally: Tally, side: Whole, column: Whole) -> bool:
     """Whether the most frequent is rarer than c times all from the l-th most frequent on."""
-    before = rules.recursive_l[column] - 1
+    before = np.int64(rules.of_column[column, RECURSIVE_L]) - 1
     largest = tally.largest[:before]
     largest[:] = 0
     for i in range(rules.first[column], rules.first[column] + tally.listed[column]):
@@ -221,24 +224,24 @@ def _no_favourite(rules: Rules, tally: Tally, side: int, column: int) -> bool:
         if place < before:
             largest[place] = count
     tail = tally.sums[side, 1 + column] - largest.sum()
-    return largest[0] < rules.recursive_c[column] * tail * (1 - NOISE)
+    return largest[0] < rules.of_column[column, RECURSIVE_C] * tail * (1 - NOISE)
 
 
 @kernel
-def distance_to_table(rules: Rules, tally: Tally, side: int, column: int) -> float:
+def distance_to_table(rules: Rules, tally: Tally, side: Whole, column: Whole) -> float:
     """The earth mover's distance between a side's distribution and the table's."""
     begin = rules.first[column]
     end = begin + tally.listed[column]
     total = np.float64(tally.sums[side, 1 + column])
-    if rules.distance[column] == EQUAL:
+    if rules.of_column[column, DISTANCE] == EQUAL:
         excess = 0.0
         for i in range(begin, end):
             value = tally.present[i]
-            excess += max(tally.counts[side, value] / total - rules.share[value], 0.0)
+            excess += max(tally.counts[side, value] / total - rules.of_value[value, SHARE], 0.0)
         return excess
-    if rules.distance[column] == ORDERED:
+    if rules.of_column[column, DISTANCE] == ORDERED:
         return _along_the_order(rules, tally, side, column, total)
-    moved = rules.tree_base[column]
+    moved = rules.of_column[column, TREE_BASE]
     for i in range(begin, end):
         value = tally.present[i]
         for at in range(rules.path[value], rules.path[value + 1]):
@@ -247,14 +250,15 @@ def distance_to_table(rules: Rules, tally: Tally, side: int, column: int) -> flo
         value = tally.present[i]
         for at in range(rules.path[value], rules.path[value + 1]):
             node = rules.nodes[at]
+            share = rules.of_node[node, NODE_SHARE]
             if tally.mass[node] > 0:
-                moved += rules.node_weight[node] * (abs(tally.mass[node] - rules.node_share[node]) - rules.node_share[node])
+                moved += rules.of_node[node, WEIGHT] * (abs(tally.mass[node] - share) - share)
                 tally.mass[node] = 0.0
     return moved
 
 
 @kernel
-def _along_the_order(rules: Rules, tally: Tally, side: int, column: int, total: float) -> float:
+def _along_the_order(rules: Rules, tally: Tally, side: Whole, column: Whole, total: float) -> float:
     """The mean gap between the cumulative shares of the side and of the table, run by run between present values."""
     first, last = rules.first[column], rules.first[column + 1]
     if last - first < 2:
@@ -267,7 +271,7 @@ def _along_the_order(rules: Rules, tally: Tally, side: int, column: int, total: 
         low, high = start, stop  # the first value of the run up to which the table has come further than the side
         while low < high:
             middle = (low + high) // 2
-            if rules.up_to[middle] > here:
+            if rules.of_value[middle, UP_TO] > here:
                 high = middle
             else:
                 low = middle + 1

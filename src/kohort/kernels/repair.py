@@ -89,4 +89,4 @@ def repair(
             for j in range(members.shape[1]):
                 members[i, j] = secrets[row, j]
             row = following[row]
-        stands[into] = group_stands(rules, tally, members, 0, sizes[into])
+        stands[into] = group_stands(rules, tally, members, np.int64(0), sizes[into])

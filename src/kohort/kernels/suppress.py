@@ -14,6 +14,7 @@ from kohort.kernels.promises import Rules, Tally, clear, cross, enter, may_stand
 from kohort.kernels.widths import AxisTables, width
 
 NOTHING = 0  # a gain that is none
+IN, OUT = np.int64(0), np.int64(1)  # sides of the tally: who stays, and who is tried without
 
 
 @kernel
@@ -63,7 +64,7 @@ def best_of_group(
     lost = axes.full.sum()
     if asked:
         for i in range(rows.size):
-            enter(rules, tally, secrets, rows[i], rows[i] + 1, 0)
+            enter(rules, tally, secrets, rows[i], rows[i] + 1, IN)
         sort_present(rules, tally)
     for i in range(rows.size):
         left = 0
@@ -73,14 +74,14 @@ def best_of_group(
         gain = rows.size * whole - (rows.size - 1) * left - lost
         if gain > best or (gain == best and place >= 0 and rows[i] < rows[place]):
             if asked:
-                cross(tally.sums, tally.counts, tally.rows_of, secrets, rows[i], rows[i] + 1, 1)
-                stands = may_stand(rules, tally, 0)
-                cross(tally.sums, tally.counts, tally.rows_of, secrets, rows[i], rows[i] + 1, 0)
+                cross(tally.sums, tally.counts, tally.rows_of, secrets, rows[i], rows[i] + 1, OUT)
+                stands = may_stand(rules, tally, IN)
+                cross(tally.sums, tally.counts, tally.rows_of, secrets, rows[i], rows[i] + 1, IN)
                 if not stands:
                     continue
             best, place = gain, i
     if asked:
-        clear(rules, tally, secrets, 0, 0)
+        clear(rules, tally, secrets, np.int64(0), np.int64(0))
         for i in range(rows.size if rules.persons else 0):
             clear(rules, tally, secrets, rows[i], rows[i] + 1)
     return best, place
