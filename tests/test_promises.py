@@ -489,7 +489,7 @@ def tiny(draw):
     return {name: made[name] for name in names}
 
 
-@settings(QUICK, max_examples=200)
+@settings(QUICK, max_examples=120)
 @given(columns=tiny(), k=st.integers(2, 4), share=st.sampled_from([0.1, 0.2, 0.35, 0.5, 1.0]))
 def test_suppression_against_plain_python(columns, k, share):
     rows = len(next(iter(columns.values())))

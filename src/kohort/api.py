@@ -72,7 +72,7 @@ class Release:
     @property
     def kept_suppressed(self) -> bool:
         """Whether the suppressed rows stay, as one class of `*`."""
-        return self._result.suppressed > 0 and bool((self.labels >= 0).all())
+        return self._result.suppressed > 0 and self.evidence.rows == len(self.labels)
 
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> Evidence:
         """Stage the release beside `path`, audit what was staged, rename it into place; the audit's findings."""

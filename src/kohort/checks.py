@@ -145,9 +145,9 @@ class Checks:
         size = self.rows if self.units is None else len(np.unique(self.units))
         who = "rows" if self.units is None else "persons"
         if 0 < size < self.k:
-            yield f"k={self.k} cannot be kept: the table has {size} {who}, so no group can hold {self.k}." + (
-                f" Ask for k={size} or less, or give more rows." if size >= 2 else ""
-            )
+            alone = f"a single {who[:-1]}" if size == 1 else f"{size} {who}"
+            more = f"Ask for k={size} or less, or give more {who}." if size >= 2 else f"Give more {who}."
+            yield f"k={self.k} cannot be kept: the table has {alone}, so no group can hold {self.k}. {more}"
         for secret in self.secrets if size else ():
             yield from _shortfalls_of(secret, self._counts(secret), size, who)
 
@@ -158,13 +158,13 @@ def _shortfalls_of(secret: Secret, counts: NDArray[np.int64], size: int, who: st
     values = "one value only" if len(counts) == 1 else f"{len(counts)} different values"
     of = f"cannot be kept for {secret.name!r}:"
     alone = len(counts) == 1
-    way_out = " Nothing can be promised about it: publish it as other, or drop it."
+    way_out = " No such promise can be made about it: drop the column, or ask for another."
     default, named = asked.limits
     for limit in dict.fromkeys([default, *named.values()]):
         share = float(np.max(counts[secret.limits == limit], initial=0)) / size
         if share > limit * (1 + 1e-12):
             least = math.ceil(share * 10_000) / 10_000
-            told = f"alpha={limit:g} {of} a value it limits is held by {share:.2%} of all {who}, so no grouping can keep it."
+            told = f"alpha={limit:g} {of} in the whole table one of the values it limits is held by {share:.2%} of the {who}."
             yield told + (f" Ask for alpha={least:g} or more." if least < 1 else way_out)
     if asked.l is not None and len(counts) < asked.l:
         yield f"l={asked.l} {of} the table holds {values}." + (way_out if alone else f" Ask for l={len(counts)} or less.")

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from kohort import calendars
 from kohort.axes import TreeAxis
 from kohort.encoding import by_bytes, distinct, made_axis, on_tree, read_values
 from kohort.errors import RequestError
@@ -94,6 +96,8 @@ def encode_units(table: pa.Table, schema: Schema) -> NDArray[np.int64] | None:
 
 
 def _encode(column: pa.ChunkedArray, name: str, schema: Schema, asked: Secrecy) -> Secret:
+    if pa.types.is_floating(column.type):
+        column = pc.add(column, pa.scalar(0.0, column.type))  # -0.0 is 0.0: no second value to hide behind
     values, places = distinct(column, name, schema.missing)
     texts, by_text = by_bytes(values, name)
     scale, ranks = Scale(), by_text[:-1]
@@ -142,7 +146,8 @@ def _order(
         )
     ranks = np.empty(len(values), np.int64)
     ranks[np.lexsort((by_text, reading.numbers))] = np.arange(len(values))
-    return Scale(dates=reading.format, comma=reading.comma), ranks
+    dates = reading.format or calendars.ISO if reading.kind in ("date", "timestamp") else None
+    return Scale(dates=dates, comma=reading.comma), ranks
 
 
 def _tree(values: pa.Array, places: NDArray[np.int64], name: str, schema: Schema) -> tuple[Scale, NDArray[np.int64]]:

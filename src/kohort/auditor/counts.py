@@ -41,9 +41,10 @@ class Counts:
         view, kept = ("matched", f"DISTINCT {self.by}, {PERSON}") if self.persons else ("release", self.by)
         tokens = ", ".join(literal(token) for token in ("", *self.missing))
         text = f"CAST({self.alias} AS STRING)"
-        # 1.0 is named 1 in trees and limits, as elsewhere; in a column of text both stay what they are.
+        # 1.0 is named 1 in trees and limits, as elsewhere, and -0 is 0; in a column of text all stay what they are.
+        number = f"REGEXP_REPLACE(REGEXP_REPLACE({text}, '[.]0$', ''), '^-0$', '0')"
         texts = (
-            f"SELECT *, CASE WHEN floating THEN REGEXP_REPLACE({text}, '[.]0$', '') ELSE {text} END AS text "
+            f"SELECT *, CASE WHEN floating THEN {number} ELSE {text} END AS text "
             f"FROM (SELECT *, LOWER(TYPEOF({self.alias})) IN ('float', 'double') AS floating FROM {view}) AS kinds"
         )
         is_missing = f"text IS NULL OR text IN ({tokens}) OR (floating AND LOWER(text) = 'nan')"

@@ -73,7 +73,7 @@ def check_promises(
 def _checked(promise: str, column: _Column) -> Check:
     finding = _FINDERS[promise](column)
     meaning = finding.meaning + (", counted in persons" if column.counts.persons else "")
-    name = f"{promise.replace('_', '-')} {column.name}"
+    name = f"{promise} {column.name}"
     if finding.found is None:
         return Check(name, finding.required, None, "not run", f"{meaning}; there are no rows", tuple(finding.queries))
     verdict: Verdict = "pass" if finding.holds else "fail"

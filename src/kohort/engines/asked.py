@@ -40,11 +40,8 @@ class Asked:
                 continue
             not_run.append(Check("persons", None, None, "not run", UNSEEN))
             for name, asked in secrecy.items():  # shares of rows are not those of persons; different values are the same
-                not_run += [
-                    Check(f"{promise.replace('_', '-')} {name}", None, None, "not run", UNSEEN)
-                    for promise in asked.asked
-                    if promise != "l"
-                ]
+                unseen = [promise for promise in asked.asked if promise != "l"]
+                not_run += [Check(f"{promise} {name}", None, None, "not run", UNSEEN) for promise in unseen]
             secrecy = {name: Secrecy(l=asked.l) for name, asked in secrecy.items()}
         return cls(secrecy, _grounds(job, release, secrecy), units, not_run)
 

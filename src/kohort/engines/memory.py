@@ -103,7 +103,7 @@ class MemoryEngine:
             classes = self._publication.classes()
             measured = loss.measure(points, partition, boxes, classes, self._job.promise.k)
         return Result(
-            labels=partition.labels,
+            labels=np.where(partition.labels == partition.star, -1, partition.labels) if partition.star else partition.labels,
             loss=measured,
             clusters=len(boxes.sizes),
             class_sizes=self._checks.sizes(np.append(classes, -1)[partition.labels]),
