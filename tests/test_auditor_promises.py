@@ -96,8 +96,10 @@ class Oracle:
             for value in counts
             if limits.get(value, default) < 1
         ]
-        share, limit = max(found, key=lambda pair: pair[0] - pair[1], default=(0, 1))
-        return share, share <= limit + 1e-9
+        holds = all(share <= limit + 1e-9 for share, limit in found)
+        if set(limits) == {"default"}:
+            return max((share for share, _limit in found), default=0), holds
+        return max((share / limit for share, limit in found), default=0), holds  # over the limit of that value
 
     def l(self, least):  # noqa: E743
         found = min(map(len, self.classes.values()))
@@ -221,7 +223,7 @@ def test_every_promise_as_defined(rows, first, second, with_persons, few):
         figure, holds = expected(Oracle(keys, values, persons), asked)
         assert check.name == f"{promised(asked)} {name}"
         assert agrees(check, figure), (check, figure)
-        assert (check.verdict == "pass") == holds, (check, figure)
+        assert (check.verdict != "fail") == holds, (check, figure)
     everybody = Oracle(keys, s, persons).persons
     assert evidence.k == min(map(len, everybody.values()))
     assert (evidence.rows, evidence.dm) == (len(rows), sum(n * n for n in Counter(keys).values()))
@@ -267,9 +269,10 @@ GOLDEN = {
     "a share at its limit": ({"alpha": 0.5}, [["x", "x", "y", "z"]], 0.5, "pass"),
     "a share at a limit that is no double": ({"alpha": 0.3}, [["x"] * 3 + ["y"] * 3 + ["z"] * 3 + ["w"]], 0.3, "pass"),
     "a share over its limit": ({"alpha": 0.49}, [["x", "x", "y", "z"]], 0.5, "fail"),
-    "a share over its own limit": ({"alpha": {"default": 0.5, "y": 0.2}}, [["x", "x", "y", "z"]], 0.25, "fail"),
-    "only one value is limited": ({"alpha": {"y": 0.25}}, [["x", "x", "y", "x"]], 0.25, "pass"),
-    "missing has a limit": ({"alpha": {"": 0.4}}, [["x", None, "", "x"]], 0.5, "fail"),
+    "a share over its own limit": ({"alpha": {"default": 0.5, "y": 0.2}}, [["x", "x", "y", "z"]], 1.25, "fail"),
+    "only one value is limited": ({"alpha": {"y": 0.25}}, [["x", "x", "y", "x"]], 1.0, "pass"),
+    "a value that is not there": ({"alpha": {"Y": 0.25}}, [["x", "x", "y", "x"]], 0.0, "warn"),
+    "missing has a limit": ({"alpha": {"": 0.4}}, [["x", None, "", "x"]], 1.25, "fail"),
     "missing is one value": ({"l": 2}, [["", None]], 1, "fail"),
     "two values": ({"l": 2}, [["x", None], ["x", "y"]], 2, "pass"),
     "entropy of two equals": ({"entropy_l": 2}, [["x", "y"]], 2, "pass"),
@@ -341,8 +344,8 @@ def test_typed_columns():
     numbers = pa.array([1.0, math.nan, None, 2.5])
     columns = {"a": ["x"] * 4, "s": numbers}
     assert evidence_of(columns, {"s": {"l": 3}}).checks[2].found == 3
-    assert evidence_of(columns, {"s": {"alpha": {"1": 0.2}}}).checks[2].found == 0.25
-    assert evidence_of(columns, {"s": {"alpha": {"2.5": 0.2, "-9": 0.4}}}, missing=["-9"]).checks[2].found == 0.5
+    assert evidence_of(columns, {"s": {"alpha": {"1": 0.2}}}).checks[2].found == 1.25
+    assert evidence_of(columns, {"s": {"alpha": {"2.5": 0.2, "-9": 0.4}}}, missing=["-9"]).checks[2].found == 1.25
     assert evidence_of(columns | {"s": ["1", "nan", None, "2.5"]}, {"s": {"l": 3}}).checks[2].found == 4
     assert evidence_of(columns | {"s": pa.array([1, 1, -9, None])}, {"s": {"l": 2}}, missing=["-9"]).checks[2].found == 2
 

@@ -87,10 +87,10 @@ def test_json_is_one_object_with_the_agreed_keys(kohort):
     ran = kohort(f"anonymize patients.csv -o out.parquet {ROLE_FLAGS} --k 4 --seed 7 --json")
     told = json.loads(ran.out, parse_constant=pytest.fail)
     assert ran.out.count("\n") == 1
-    assert " ".join(told) == "rows classes clusters blocks suppressed k method engine seed loss audit seconds output"
+    assert " ".join(told) == "rows classes clusters blocks suppressed k counted_in method engine seed loss audit seconds output"
     assert " ".join(told["loss"]) == "leaf height total_il prec dm cavg dm_clusters cavg_clusters square_error"
     assert set(told["audit"]) == {"passed", "checks"}
-    assert all(set(check) == {"name", "required", "found", "verdict"} for check in told["audit"]["checks"])
+    assert all(set(check) == {"name", "required", "found", "verdict", "meaning"} for check in told["audit"]["checks"])
     assert set(told["seconds"]) == {"read", "encode", "partition", "publish", "audit"}
     assert (told["rows"], told["seed"], told["method"], told["output"]) == (90, 7, "mondrian", "out.parquet")
     assert told["k"] >= 4

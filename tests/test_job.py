@@ -157,7 +157,6 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "below the floor": ({"preset": "public", "k": 5}, "k=5 is weaker than the preset public allows: 11"),
     "exact ends": ({"preset": "public", "ranges": "tight"}, "ranges=tight is weaker than the preset public allows"),
     "preset": ({"preset": "pubic"}, "Did you mean 'public'"),
-    "step": ({"step": {"a": 5}}, "'a' has a step, which only serves ranges on a grid"),
     "suppress": ({"suppress": 2}, "suppress must be less than or equal to 1"),
     "allow flag": ({"other": "o", "allow": True}, "allow"),
 }
@@ -244,6 +243,15 @@ def test_a_promise_holds_for_every_sensitive_column_or_for_the_named_one():
     assert (named.secrecy()["s"].l, named.secrecy()["r"].l) == (4, 3)
     again = Job.build(named, l=2)  # a flag speaks last, and of every column
     assert {asked.l for asked in again.secrecy().values()} == {2}
+
+
+def test_a_limit_of_its_own_outlives_a_new_one_for_all():
+    job = Job.build(quasi="a", sensitive="s", alpha={"default": 0.9, "x": 0.3})
+    assert Job.build(job, alpha=0.8).secrecy()["s"].limits == (0.8, {"x": 0.3})
+    own = Job.build(quasi="a", sensitive=["s", "r"], alpha={"s": {"x": 0.3}})
+    changed = Job.build(own, alpha=0.8).secrecy()
+    assert (changed["s"].limits, changed["r"].limits) == ((0.8, {"x": 0.3}), (0.8, {}))
+    assert Job.build(quasi="a", sensitive="s", alpha={1: 0.5}).secrecy()["s"].limits == (1.0, {"1": 0.5})
 
 
 def test_a_preset_is_a_floor():

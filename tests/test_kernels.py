@@ -47,7 +47,7 @@ def test_no_folder_for_the_cache_is_no_obstacle(monkeypatch, tmp_path):
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "file"))
     _cache_folder.cache_clear()
     said = []
-    with on_compile(lambda: said.append("compiling")):
+    with on_compile(lambda _starts: said.append("compiling")):
         assert kernel(lambda number: number + 1)(1) == 2
     _cache_folder.cache_clear()
     assert said

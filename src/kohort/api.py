@@ -103,6 +103,7 @@ class Release:
             "blocks": 1,
             "suppressed": self._result.suppressed,
             "k": self.evidence.k,
+            "counted_in": "persons" if self.job.names("unit") else "rows",
             "method": self.job.method,
             "engine": self._engine.name,
             "seed": self.job.seed,
@@ -208,8 +209,8 @@ def audit(
                 missing=job.missing,
                 grounds=asked.grounds,
             )
-            evidence = replace(evidence, checks=(*evidence.checks, *asked.not_run))
-            cells = Cells(run, layout.aliases, job.promise.k, job.missing)
+            evidence = replace(evidence, checks=(*evidence.checks, *asked.grid(run, layout), *asked.not_run))
+            cells = Cells(run, layout.aliases, job.promise.k, job.missing, persons=asked.units is not None)
             alone, together = analyse(cells)
             evidence = replace(evidence, homogeneity=alone, homogeneity_all=together)
             pictures.write(evidence, cells)

@@ -12,7 +12,7 @@ import click
 
 from kohort import __version__
 from kohort.errors import KohortError, MachineError
-from kohort.flags import ENCODING, MISSING, PATH, PRESETS_TOLD, names, pairs, promise_flags
+from kohort.flags import ENCODING, MISSING, PATH, PRESETS_TOLD, names, pairs, promise_flags, tree_flags
 from kohort.running import run, say, watched_run, will_write
 
 if TYPE_CHECKING:
@@ -127,28 +127,7 @@ Examples:
 @promise_flags
 @click.option("--method", metavar="NAME", help="How groups are formed; `kohort methods` lists them. [default: mondrian]")
 @click.option("--option", multiple=True, callback=pairs(), metavar="NAME=VALUE", help="An option of the method; repeat for more.")
-@click.option("--hierarchies", type=PATH, metavar="DIR", help="Folder of tree files named after their columns.")
-@click.option(
-    "--hierarchy",
-    multiple=True,
-    callback=pairs(),
-    metavar="COL=TREE",
-    help="The tree of one column: a file of value;level1;...;* or a rule such as interval:5,10 or prefix:3,2.",
-)
-@click.option(
-    "--type",
-    multiple=True,
-    callback=pairs(last=True),
-    metavar="COL=TYPE",
-    help="integer, decimal, boolean, date, timestamp or text. [default: found]",
-)
-@click.option(
-    "--format",
-    multiple=True,
-    callback=pairs(last=True),
-    metavar="COL=DD.MM.YYYY",
-    help="How dates are written. [default: found]",
-)
+@tree_flags
 @click.option(
     "--weight",
     multiple=True,
@@ -224,6 +203,7 @@ Examples:
 @group.command(short_help="Ask any file whether it is k-anonymous.", epilog=AUDIT_EXAMPLES)
 @click.argument("release", metavar="FILE", type=PATH)
 @promise_flags
+@tree_flags
 @MISSING
 @ENCODING
 @click.option(
@@ -254,7 +234,7 @@ def audit(
     if as_json:
         say(json.dumps({**_figures_of(evidence), "audit": evidence.to_dict(), "file": str(release)}))
     else:
-        say(f"{release}: {evidence.rows:,} rows, classes {evidence.classes:,}, the smallest of {evidence.k}")
+        say(f"{release}: {evidence.rows:,} rows in {evidence.classes:,} classes, the smallest of {evidence.k:,}")
         _tell_checks(evidence)
         _tell_homogeneity(evidence)
     if not evidence.passed:
@@ -320,10 +300,13 @@ def _save(release: Release, file: Path) -> None:
 
 def _tell_release(release: Release) -> None:
     told = release.summary()
-    say(f"{told['output']}: {told['rows']:,} rows, classes {told['classes']:,}, the smallest of {told['k']}")
+    classes = f"{told['classes']:,} classes, the smallest of {told['k']:,} {told['counted_in']}"
+    say(f"{told['output']}: {told['rows']:,} rows in {classes}")
     if told["suppressed"]:
         where = "stay as one class of *" if release.kept_suppressed else "were left out"
-        say(f"{told['suppressed']:,} rows {where} (suppress = {release.job.suppress:g})")
+        broken = release.job.suppressed == "star" and not release.kept_suppressed
+        why = "; as one class of * they would not keep the promise" if broken else ""
+        say(f"{told['suppressed']:,} of {len(release.labels):,} rows {where} (suppress = {release.job.suppress:g}){why}")
     say(f"loss per cell {told['loss']['leaf']:.4f} by leaves, {told['loss']['height']:.4f} by height:")
     for name, share in release.loss.per_column.items():
         say(f"  {name:<20} {share:.4f}  {release.axes[name]}")

@@ -59,12 +59,17 @@ def _shares(_context: click.Context, _option: click.Parameter, given: Sequence[s
     """`--alpha 0.5` for every value, `--alpha VALUE=0.2` for one."""
     limits = {}
     for text in given:
-        value, _equals, share = text.rpartition("=")
+        value, equals, share = text.rpartition("=")
+        name = value if equals else "default"
         try:
-            limits[value or "default"] = float(share)
+            limit = float(share)
         except ValueError:
             message = "give a share, or VALUE=share."
             raise click.BadParameter(message) from None
+        if name in limits:
+            message = "one limit is given twice."
+            raise click.BadParameter(message)
+        limits[name] = limit
     return limits["default"] if limits.keys() == {"default"} else limits or None
 
 
@@ -111,6 +116,37 @@ def promise_flags(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--delta", type=float, metavar="1", help="Shares in a class are within 2^delta times those in the table."),
         click.option("--threads", type=int, metavar="N", help="Threads to use. [default: all cores]"),
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout."),
+    ]
+    for flag in reversed(flags):
+        command = flag(command)
+    return command
+
+
+def tree_flags(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What columns hold, and how far their values are apart."""
+    flags = [
+        click.option("--hierarchies", type=PATH, metavar="DIR", help="Folder of tree files named after their columns."),
+        click.option(
+            "--hierarchy",
+            multiple=True,
+            callback=pairs(),
+            metavar="COL=TREE",
+            help="The tree of one column: a file of value;level1;...;* or a rule such as interval:5,10 or prefix:3,2.",
+        ),
+        click.option(
+            "--type",
+            multiple=True,
+            callback=pairs(last=True),
+            metavar="COL=TYPE",
+            help="integer, decimal, boolean, date, timestamp or text. [default: found]",
+        ),
+        click.option(
+            "--format",
+            multiple=True,
+            callback=pairs(last=True),
+            metavar="COL=DD.MM.YYYY",
+            help="How dates are written. [default: found]",
+        ),
     ]
     for flag in reversed(flags):
         command = flag(command)

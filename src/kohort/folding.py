@@ -12,7 +12,7 @@ from typing import Any
 
 from kohort.errors import listed, nearest
 from kohort.presets import PRESETS, Preset
-from kohort.privacy import SETTINGS
+from kohort.privacy import DEFAULT, SETTINGS
 from kohort.schema import ROLES, Column
 from kohort.tree_builders import is_misspelt, is_short
 
@@ -75,10 +75,25 @@ def _fold_secrecy(nested: dict[str, Any], given: Mapping[str, Any]) -> None:
         if isinstance(value, Mapping) and value and secrets.issuperset(value):
             for name in value:
                 columns[name][setting] = value[name]
+        elif setting == "alpha" and not isinstance(value, Mapping):
+            for table in (_table(nested, "promise"), *columns.values()):  # values with a limit of their own keep it
+                if isinstance(table.get("alpha"), Mapping):
+                    table["alpha"] = {**table["alpha"], DEFAULT: value}
+                elif table is nested["promise"] or table.get("alpha") is not None:
+                    table["alpha"] = value
         else:
             _merge(nested, "promise", {setting: value})
             for column in columns.values():
                 column.pop(setting, None)
+
+
+def _table(nested: dict[str, Any], name: str) -> dict[str, Any]:
+    """A table of settings of its own to write to; what is no table is left for pydantic to refuse."""
+    before = nested.get(name, {})
+    if isinstance(before, Mapping):
+        nested[name] = dict(before)
+        return nested[name]  # type: ignore[no-any-return]
+    return {}
 
 
 def _fold_columns(nested: dict[str, Any], given: Mapping[str, Any]) -> list[str]:
@@ -133,8 +148,6 @@ def column_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
             yield f"Column {name!r} is {role}: {', '.join(promised)} only serves sensitive columns."
         if role in ROLES and role != "other" and column.get("allow"):
             yield f"Column {name!r} is {role}: allow only serves columns with the role other."
-        if column.get("step") is not None and nested.get("ranges", "tight") == "tight" and _floor(nested).ranges == "tight":
-            yield f"Column {name!r} has a step, which only serves ranges on a grid. Ask for ranges=grid (--ranges grid)."
     units = [name for name, column in asked.items() if column.get("role") == "unit"]
     if len(units) > 1:
         yield f"{len(units)} columns are units: {listed(units)}. One column says which rows belong to one person."

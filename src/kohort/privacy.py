@@ -144,9 +144,11 @@ class Secrecy(BaseModel):
     @field_validator("alpha", mode="before")
     @classmethod
     def _shares(cls, given: Any) -> Any:
-        limits = dict(given) if isinstance(given, Mapping) else {DEFAULT: given}
         if given is None:
             return None
+        if isinstance(given, Mapping):  # a value is its text, also where the column holds numbers
+            given = {str(value): limit for value, limit in given.items()}
+        limits = given if isinstance(given, dict) else {DEFAULT: given}
         if not limits or not all(isinstance(limit, (int, float)) and not isinstance(limit, bool) for limit in limits.values()):
             raise ValueError("must be a share, or one for each value")
         if not all(0 < limit < 1 for limit in limits.values()):

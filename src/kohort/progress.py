@@ -32,6 +32,7 @@ class Progress:
         self.step_name = ""
         self.total = 0
         self.cancelled = False
+        self.is_compiling = False
         self.note = note or (lambda _text: None)
         self._slots: list[NDArray[np.int64]] = []
         self._lock = threading.RLock()  # a signal may call cancel() in the very thread that holds it

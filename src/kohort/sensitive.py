@@ -121,7 +121,7 @@ def _limits(name: str, asked: Secrecy, code_of_text: Mapping[str, int], values: 
     if absent:
         raise RequestError(
             f"alpha names {len(absent)} value(s) that column {name!r} does not hold: {', '.join(map(repr, absent[:8]))}. "
-            "Write them as the table does."
+            "Write them as the table does; what limits values of one column belongs under [columns.NAME]."
         )
     limits = np.full(values, default)
     for text, limit in named.items():

@@ -83,7 +83,7 @@ WRONG_SETTINGS: dict[tuple[str, ...], tuple[Any, ...]] = {
     ("columns", "age", "l"): (3,),
     ("columns", "disease", "l"): (1, "x", 10**6),
     ("columns", "disease", "step"): (5,),
-    ("columns", "age", "step"): (5, 0, -1, "x"),
+    ("columns", "age", "step"): (0, -1, "x"),
     ("columns", "disease", "role"): ("units",),
     ("preset",): ("publik", "public", 7, [], ""),
     ("ranges",): ("wide", 7, []),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
-from kohort.auditor.counts import Run, literal
+from kohort.auditor.counts import PERSON, Run, literal
 
 PAGE = 1_000_000  # edges or classes in memory at a time
 MOST_CELLS_KEPT = 10_000  # of a matrix: far more than anybody draws
@@ -73,6 +73,17 @@ class Cells:
     k: int
     missing: Sequence[str] = ()
     """Texts that stand for a missing value, beside the empty one."""
+    persons: bool = False
+    """Whether `matched` says whose each row is: a value or a class is then shown if k persons hold it, not k records."""
+
+    @property
+    def holders(self) -> str:
+        """How many hold what a group of `sql` is about."""
+        return f"COUNT(DISTINCT {PERSON})" if self.persons else "COUNT(*)"
+
+    @property
+    def _view(self) -> str:
+        return "matched" if self.persons else "release"
 
     @cached_property
     def quasi(self) -> dict[str, str]:
@@ -89,7 +100,8 @@ class Cells:
 
     def sql(self, sensitive: Iterable[str], more: str = "") -> str:
         """A query: the quasi-identifiers, and these sensitive columns as text, NULL where it is missing."""
-        return f"SELECT {', '.join([self.by, *map(self._text, sensitive)])}{more} FROM release"
+        person = [PERSON] if self.persons else []
+        return f"SELECT {', '.join([self.by, *person, *map(self._text, sensitive)])}{more} FROM {self._view}"
 
     def _text(self, alias: str) -> str:
         """1.0 is named 1, and not-a-number is missing, as elsewhere; in a column of text both stay what they are."""
@@ -102,16 +114,17 @@ class Cells:
 
     def groups(self) -> Iterator[Group]:
         """Every class, in the order of first appearance."""
-        numbered = f"SELECT {self.by}, ROW_NUMBER() OVER () AS place FROM release"
-        sql = f"SELECT {self.by}, COUNT(*) AS size FROM ({numbered}) AS numbered GROUP BY {self.by} ORDER BY MIN(place)"
-        for number, (*told, size) in enumerate(self._pages(sql), start=1):
+        numbered = self.sql([], ", ROW_NUMBER() OVER () AS place")
+        counts = f"COUNT(*) AS size, {self.holders} AS holders"
+        sql = f"SELECT {self.by}, {counts} FROM ({numbered}) AS numbered GROUP BY {self.by} ORDER BY MIN(place)"
+        for number, (*told, size, holders) in enumerate(self._pages(sql), start=1):
             pairs = zip(self.quasi.values(), told, strict=True)
             label = "; ".join(f"{name}={MISSING if text is None else text}" for name, text in pairs)
-            yield Group(f"E{number}", label if size >= self.k else f"fewer than {self.k} records", int(size))
+            yield Group(f"E{number}", label if holders >= self.k else f"fewer than {self.k} records", int(size))
 
     def edges(self, alias: str) -> Iterator[Edge]:
         """Every edge of a column with a weight above 0, class by class."""
-        kind, text = shown(alias, "COUNT(*)", self.k)
+        kind, text = shown(alias, self.holders, self.k)
         sql = (
             f"WITH cells AS ({self.sql([alias], ', ROW_NUMBER() OVER () AS place')}), "
             f"held AS (SELECT {alias} AS cell, {kind} AS kind, {text} AS name FROM cells GROUP BY {alias}), "

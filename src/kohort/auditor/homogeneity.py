@@ -188,13 +188,15 @@ def _chance(values: Sequence[int], size: int) -> float:
 
 
 def _column(cells: Cells, alias: str, sizes: _Sizes, counts: _Counts) -> Homogeneity:
-    kind, text = shown(alias, "held", cells.k)
+    kind, text = shown(alias, "holders", cells.k)
     sql = (
-        f"WITH counts AS (SELECT {cells.by}, {alias}, COUNT(*) AS n FROM ({cells.sql([alias])}) AS cells "
-        f"GROUP BY {cells.by}, {alias}), "
+        f"WITH cells AS ({cells.sql([alias])}), "
+        f"known AS (SELECT {alias} AS cell, {cells.holders} AS holders FROM cells GROUP BY {alias}), "
+        f"counts AS (SELECT {cells.by}, {alias}, COUNT(*) AS n FROM cells GROUP BY {cells.by}, {alias}), "
         f"shares AS (SELECT {alias}, n, CAST(n AS DOUBLE) / SUM(n) OVER (PARTITION BY {cells.by}) AS share FROM counts), "
         f"alphas AS (SELECT {alias}, SUM(n) AS held, MAX(share) AS alpha FROM shares GROUP BY {alias}), "
-        f"named AS (SELECT held, alpha, {kind} AS kind, {text} AS name FROM alphas) "
+        f"named AS (SELECT held, alpha, {kind} AS kind, {text} AS name "
+        f"FROM alphas JOIN known ON {alias} IS NOT DISTINCT FROM cell) "
         "SELECT kind, name, SUM(held), COUNT(*), MAX(alpha), MIN(alpha) FROM named GROUP BY kind, name"
     )
     found = cells.run(sql)

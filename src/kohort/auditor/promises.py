@@ -44,6 +44,7 @@ class _Finding:
     holds: bool
     meaning: str
     queries: list[str] = field(default_factory=list)
+    warn: bool = False
 
 
 def check_promises(
@@ -76,7 +77,7 @@ def _checked(promise: str, column: _Column) -> Check:
     name = f"{promise} {column.name}"
     if finding.found is None:
         return Check(name, finding.required, None, "not run", f"{meaning}; there are no rows", tuple(finding.queries))
-    verdict: Verdict = "pass" if finding.holds else "fail"
+    verdict: Verdict = "fail" if not finding.holds else "warn" if finding.warn else "pass"
     return Check(name, finding.required, _rounded(finding.found), verdict, meaning, tuple(finding.queries))
 
 
@@ -104,12 +105,12 @@ def _alpha(column: _Column) -> _Finding:
     shares = {str(value): float(share) for value, share in column.run(query)}
     limit_of = {"" if value in column.counts.missing else value: limit for value, limit in own.items()}
     limited = [(share, limit) for value, share in shares.items() if (limit := limit_of.get(value, default)) < 1]
-    closest, _limit = max(limited, key=lambda pair: pair[0] - pair[1], default=(0.0, 1.0))
+    closest = max((share / limit for share, limit in limited), default=0.0)
     broken, absent = sum(share > limit + TOLERANCE for share, limit in limited), sum(value not in shares for value in limit_of)
-    required = f"{default:g}, {len(own)} own limit(s)" if default < 1 else f"{len(own)} own limit(s)"
-    meaning += f", the one closest to its limit; {broken} value(s) are over theirs"
-    meaning += f"; {absent} with a limit are not in the release" if absent else ""
-    return _Finding(required, closest if shares else None, broken == 0, meaning, [query])
+    told = f"{default:g}" if default < 1 else "none"
+    meaning += f" over the limit of that value, of which {len(own)} have their own and the others {told}"
+    meaning += f"; {absent} value(s) with a limit are not in the release: are they spelt as there?" if absent else ""
+    return _Finding(1.0, closest if shares else None, broken == 0, meaning, [query], warn=absent > 0)
 
 
 def _l(column: _Column) -> _Finding:
@@ -138,7 +139,7 @@ def _recursive(column: _Column) -> _Finding:
     classes = f"SELECT COALESCE({ratio}, {INFINITE}) AS ratio FROM ranked GROUP BY {by}"
     found, queries = _figure(column, f"SELECT MAX(ratio) FROM ({classes}) AS classes", ranked)
     meaning = f"the most frequent value of {column.name!r} in a class, as a multiple of all from number {many} on: less than c"
-    return _Finding(f"{many}, c={factor:g}", found, found is not None and found < factor, meaning, queries)
+    return _Finding(factor, found, found is not None and found < factor, meaning, queries)
 
 
 def _t(column: _Column) -> _Finding:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kohort import sensitive, tables
-from kohort.auditor import Check
+from kohort.auditor import Check, Layout, Run, grid
 from kohort.auditor.promises import Ground
 from kohort.engines.claims import grounds_of
 from kohort.errors import RequestError
@@ -18,7 +19,7 @@ from kohort.job import Job
 from kohort.privacy import Secrecy
 from kohort.schema import Schema, load_trees
 
-UNSEEN = "rows were counted: which of them belong to one person cannot be seen in a release"
+UNSEEN = "rows were counted: which of them belong to one person cannot be seen in the file"
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class Asked:
     grounds: Mapping[str, Ground]
     units: Mapping[str, pa.ChunkedArray] | None
     """The column that tells persons apart, where the file holds it although it should not."""
+    steps: Mapping[str, Decimal]
+    """By column: the step on whose multiples its ranges must end."""
     not_run: Sequence[Check]
 
     @classmethod
@@ -38,12 +41,22 @@ class Asked:
             if unit in names:
                 units = {"u1": tables.as_text(_columns(release, [unit]).column(unit))}
                 continue
-            not_run.append(Check("persons", None, None, "not run", UNSEEN))
+            # Not passed: who asks for persons must not be told that rows are enough.
+            not_run.append(Check("persons", "seen", "not in the file", "fail", f"{UNSEEN}; --drop {unit} asks for rows"))
             for name, asked in secrecy.items():  # shares of rows are not those of persons; different values are the same
                 unseen = [promise for promise in asked.asked if promise != "l"]
                 not_run += [Check(f"{promise} {name}", None, None, "not run", UNSEEN) for promise in unseen]
             secrecy = {name: Secrecy(l=asked.l) for name, asked in secrecy.items()}
-        return cls(secrecy, _grounds(job, release, secrecy), units, not_run)
+        quasi = [job.columns[name] for name in job.names("quasi")]
+        untyped = [one for one in quasi if one.kind is None and one.step is None and one.hierarchy is None]
+        if job.ranges == "grid" and untyped:
+            not_run.append(Check("grid", 0, None, "not run", "columns whose type the job does not say: their step is not known"))
+        return cls(secrecy, _grounds(job, release, secrecy), units, _steps(job), not_run)
+
+    def grid(self, run: Run, layout: Layout) -> list[Check]:
+        """Whether ranges end on the grid that the job asks for."""
+        steps = {alias: self.steps[name] for alias, name in layout.aliases.items() if name in self.steps}
+        return [grid.check(run, steps, commas=steps)] if steps else []
 
 
 def _grounds(job: Job, release: pa.Table | Path, secrecy: Mapping[str, Secrecy]) -> dict[str, Ground]:
@@ -59,6 +72,15 @@ def _grounds(job: Job, release: pa.Table | Path, secrecy: Mapping[str, Secrecy])
         raise RequestError(problems)
     schema = Schema(job.columns, tuple(measured), trees, job.missing)
     return grounds_of(sensitive.encode_secrets(_columns(release, list(measured)), schema, measured))
+
+
+def _steps(job: Job) -> dict[str, Decimal]:
+    """The grid of every column that is known to hold numbers, by its step or its type: a file does not tell whole ones apart."""
+    known = {name: job.columns[name] for name in job.names("quasi") if job.columns[name].hierarchy is None}
+    numbers = {name: column for name, column in known.items() if column.step is not None or column.kind in ("integer", "decimal")}
+    schema = Schema(job.columns, tuple(numbers), {}, ranges=job.ranges)
+    steps = {name: schema.step(name, whole=column.kind == "integer") for name, column in numbers.items()}
+    return {name: step for name, step in steps.items() if step is not None}
 
 
 def _columns(release: pa.Table | Path, names: list[str]) -> pa.Table:

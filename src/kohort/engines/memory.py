@@ -176,8 +176,10 @@ class MemoryEngine:
                     grounds=grounds,
                 )
 
-    def _say_compiling(self) -> None:
-        self._progress.note("compiling kernels, once on this machine")
+    def _say_compiling(self, is_compiling: bool) -> None:
+        self._progress.is_compiling = is_compiling
+        if is_compiling:
+            self._progress.note("compiling kernels for this kind of job, once on this machine: up to half a minute")
 
 
 def _require(evidence: Evidence) -> None:

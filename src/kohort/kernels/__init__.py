@@ -54,16 +54,21 @@ def _cache_folder() -> Path | None:
 
 
 @contextmanager
-def on_compile(notify: Callable[[], None]) -> Iterator[None]:
-    """Call `notify` when, inside this context, a kernel has to be compiled rather than loaded."""
+def on_compile(notify: Callable[[bool], None]) -> Iterator[None]:
+    """Call `notify(True)` when, inside this context, a kernel has to be compiled rather than loaded, `notify(False)` after it."""
     from numba.core import event
 
     class _Listener(event.Listener):  # type: ignore[misc]
+        depth = 0
+
         def on_start(self, _event: object) -> None:
-            notify()
+            self.depth += 1
+            notify(True)
 
         def on_end(self, _event: object) -> None:
-            pass
+            self.depth -= 1
+            if self.depth == 0:  # kernels that a kernel calls are compiled inside it
+                notify(False)
 
     with event.install_listener("numba:compile", _Listener()):
         yield

@@ -1,0 +1,172 @@
+"""Contract suites, public: what every method, promise and engine must do, whoever wrote it. Needs the extra `testing`.
+
+    from kohort.testing import check_algorithm, check_promise
+    check_algorithm("mondrian")
+    check_promise("l")
+
+Each contract is a function of its own, listed at the foot, so that a test runner can name the one that fails.
+The checks count and compare published text; they share no code with the methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kohort.algorithms import METHODS, Method
+from kohort.engines import ENGINES
+from kohort.privacy import DEFINITIONS
+from kohort.testing.asking import BINDING, PARAMETERS, STRONGEST, TYPICAL
+from kohort.testing.counting import KEEPS, Held, broken, disclosure, distance, entropy_l, gain, recursive_c
+from kohort.testing.engines import (
+    leaves_nothing_when_it_fails,
+    shuffles_unpredictably,
+    writes_what_it_proved,
+)
+from kohort.testing.methods import (
+    can_be_cancelled,
+    inputs_untouched,
+    labels_without_gaps,
+    promise_kept,
+    same_at_any_thread_count,
+    same_for_any_row_order,
+    too_few_rows,
+)
+from kohort.testing.promises import (
+    changes_nothing_if_kept,
+    kept_alone,
+    kept_by_each_column,
+    kept_for_persons,
+    kept_in_corners,
+    kept_in_many_classes,
+    kept_together,
+    same_promises_at_any_thread_count,
+    same_promises_for_any_row_order,
+)
+from kohort.testing.tables import (
+    BESIDE,
+    COLUMNS,
+    KINDS,
+    QUASI,
+    ROWS,
+    SECRET_TREE,
+    SECRETS,
+    TREE,
+    job_for,
+    many_secrets,
+    option_sets,
+    special_secrets,
+    special_tables,
+    tables,
+)
+
+__all__ = [
+    "ALGORITHM_CONTRACTS",
+    "BESIDE",
+    "BINDING",
+    "COLUMNS",
+    "ENGINE_CONTRACTS",
+    "KEEPS",
+    "KINDS",
+    "PARAMETERS",
+    "PROMISE_CONTRACTS",
+    "QUASI",
+    "ROWS",
+    "SECRETS",
+    "SECRET_TREE",
+    "STRONGEST",
+    "TREE",
+    "TYPICAL",
+    "Held",
+    "broken",
+    "can_be_cancelled",
+    "changes_nothing_if_kept",
+    "check_algorithm",
+    "check_engine",
+    "check_promise",
+    "disclosure",
+    "distance",
+    "entropy_l",
+    "gain",
+    "inputs_untouched",
+    "job_for",
+    "kept_alone",
+    "kept_by_each_column",
+    "kept_for_persons",
+    "kept_in_corners",
+    "kept_in_many_classes",
+    "kept_together",
+    "labels_without_gaps",
+    "leaves_nothing_when_it_fails",
+    "many_secrets",
+    "option_sets",
+    "promise_kept",
+    "promises_kept",
+    "recursive_c",
+    "same_at_any_thread_count",
+    "same_for_any_row_order",
+    "same_promises_at_any_thread_count",
+    "same_promises_for_any_row_order",
+    "shuffles_unpredictably",
+    "special_secrets",
+    "special_tables",
+    "tables",
+    "too_few_rows",
+    "writes_what_it_proved",
+]
+
+ALGORITHM_CONTRACTS: tuple[Callable[[Method], None], ...] = (
+    labels_without_gaps,
+    inputs_untouched,
+    promise_kept,
+    same_at_any_thread_count,
+    same_for_any_row_order,
+    too_few_rows,
+    can_be_cancelled,
+    kept_together,
+    kept_by_each_column,
+    same_promises_for_any_row_order,
+    same_promises_at_any_thread_count,
+)
+PROMISE_CONTRACTS: tuple[Callable[[Method, str], None], ...] = (
+    kept_alone,
+    kept_for_persons,
+    kept_in_many_classes,
+    kept_in_corners,
+    changes_nothing_if_kept,
+)
+ENGINE_CONTRACTS: tuple[Callable[[str], None], ...] = (
+    writes_what_it_proved,
+    leaves_nothing_when_it_fails,
+    shuffles_unpredictably,
+)
+
+
+def promises_kept(method: Method) -> None:
+    """Every promise that a method says it can keep."""
+    for promise in method.promises:
+        for contract in PROMISE_CONTRACTS:
+            contract(method, promise)
+
+
+def check_algorithm(name: str) -> None:
+    """Every contract of a method."""
+    assert name in METHODS, f"there is no method {name!r}; is it listed in algorithms/__init__.py?"
+    for contract in ALGORITHM_CONTRACTS:
+        contract(METHODS[name])
+    promises_kept(METHODS[name])
+
+
+def check_promise(name: str) -> None:
+    """A promise is kept by every method that says it can keep it."""
+    assert name in DEFINITIONS
+    for method in METHODS.values():
+        if name in method.promises:
+            for contract in PROMISE_CONTRACTS:
+                contract(method, name)
+
+
+def check_engine(name: str) -> None:
+    """Every contract of an engine."""
+    assert name in ENGINES
+    for contract in ENGINE_CONTRACTS:
+        contract(name)
