@@ -35,12 +35,16 @@ def suppress_records(
 
     sizes = np.bincount(labels[labels >= 0])
     first = np.concatenate([[0], np.cumsum(sizes)])
-    order = np.empty(int(first[-1]), np.int64)
-    group_rows(labels, first.copy(), order)
-    left = labels.copy()
-    kernels.suppress(
-        points.kernel_tables(), checks.rules, checks.tally(), checks.row_secrets, points.codes, order, first, sizes,
-        checks.beyond_k, budget, left, progress.slot(),
-    )  # fmt: skip
+    rows = np.empty(int(first[-1]), np.int64)
+    group_rows(labels, first.copy(), rows)
+    codes = np.take(points.codes, rows, axis=0)
+    by_axis = np.array([np.lexsort((codes[:, axis], labels[rows])) for axis in range(codes.shape[1])], np.int64)
+    ends = np.repeat(np.column_stack([first[:-1], first[1:] - 1])[:, np.newaxis, :], codes.shape[1], axis=1)
+    gone = np.zeros(len(rows), np.bool_)
+    secrets = np.take(checks.row_secrets, rows, axis=0)
+    members = kernels.Members(first, rows, codes, secrets, by_axis, ends, sizes, gone)
+    kernels.suppress(points.kernel_tables(), checks.rules, checks.tally(), members, checks.beyond_k, budget, progress.slot())
     progress.check()
+    left = labels.copy()
+    left[rows[gone]] = -1
     return left

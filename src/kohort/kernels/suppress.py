@@ -1,90 +1,113 @@
 """Which record to leave out next: the one without which the release loses least.
 
-A group is a piece of `order`; a record that leaves it is swapped to the end of the piece, which then is one shorter. The best
-record of each group stands in a tournament of groups, so that after a removal one group and its path to the top are renewed.
+Only a record that alone holds the lowest or the highest code of its group on some axis can make the box smaller. So each group
+has its members in the order of every axis, and looks at the two ends. The best record of each group stands in a tournament
+of groups, so that after a removal one group and its path to the top are renewed. Members are numbered group by group.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kohort.kernels import kernel
-from kohort.kernels.promises import Rules, Tally, clear, cross, enter, may_stand, sort_present
+from kohort.kernels.promises import Rules, Tally, Whole, clear, cross, enter, may_stand, sort_present
 from kohort.kernels.widths import AxisTables, width
 
 NOTHING = 0  # a gain that is none
 IN, OUT = np.int64(0), np.int64(1)  # sides of the tally: who stays, and who is tried without
 
 
-@kernel
-def _second_ends(
-    codes: NDArray[np.unsignedinteger],
-    rows: NDArray[np.int64],
-    axes: AxisTables,
-    ends: NDArray[np.int64],  # OUT (6, axes): low, high; cost as it is, without the only lowest, without the only highest; spare
-) -> None:
-    """What the group costs on each axis, and what it would without a record that alone holds the lowest or highest code."""
-    for j in range(codes.shape[1]):
-        low, high = np.int64(codes[rows[0], j]), np.int64(codes[rows[0], j])
-        for i in range(1, rows.size):
-            low, high = min(low, np.int64(codes[rows[i], j])), max(high, np.int64(codes[rows[i], j]))
-        above, below, lowest, highest = high, low, 0, 0
-        for i in range(rows.size):
-            code = np.int64(codes[rows[i], j])
-            lowest += code == low
-            highest += code == high
-            if code != low:
-                above = min(above, code)
-            if code != high:
-                below = max(below, code)
-        ends[0, j], ends[1, j] = low, high
-        ends[2, j] = width(axes, j, low, high)
-        ends[3, j] = width(axes, j, above, high) if lowest == 1 else ends[2, j]
-        ends[4, j] = width(axes, j, low, below) if highest == 1 else ends[2, j]
+class Members(NamedTuple):
+    """The members of all groups, one group after the other."""
+
+    first: NDArray[np.int64]  # (groups + 1): where each group begins
+    rows: NDArray[np.int64]  # (members): their rows, ascending in each group
+    codes: NDArray[np.unsignedinteger]  # (members, axes)
+    secrets: NDArray[np.int64]  # (members, secrets)
+    sorted: NDArray[np.int64]  # (axes, members): each group's members by their code
+    ends: NDArray[np.int64]  # IN OUT (groups, axes, 2): the places in `sorted` of the lowest and the highest that is still in
+    sizes: NDArray[np.int64]  # IN OUT (groups): members still in
+    gone: NDArray[np.bool_]  # IN OUT (members)
 
 
 @kernel
-def best_of_group(
+def _next_in(members: Members, axis: int, place: Whole, step: int) -> int | np.int64:
+    """The next place from here on whose member is still in."""
+    while members.gone[members.sorted[axis, place]]:
+        place += step
+    return place
+
+
+@kernel
+def _look_at_ends(axes: AxisTables, members: Members, group: Whole, costs: NDArray[np.int64], alone: NDArray[np.int64]) -> None:
+    """Per axis: what the group costs, and would without the only lowest and without the only highest member; who those are."""
+    for j in range(members.codes.shape[1]):
+        low = _next_in(members, j, members.ends[group, j, 0], 1)
+        high = _next_in(members, j, members.ends[group, j, 1], -1)
+        members.ends[group, j, 0], members.ends[group, j, 1] = low, high
+        lowest, highest = members.sorted[j, low], members.sorted[j, high]
+        above, below = members.sorted[j, _next_in(members, j, low + 1, 1)], members.sorted[j, _next_in(members, j, high - 1, -1)]
+        least, most = np.int64(members.codes[lowest, j]), np.int64(members.codes[highest, j])
+        second, last_but_one = np.int64(members.codes[above, j]), np.int64(members.codes[below, j])
+        costs[j, 0] = width(axes, j, least, most)
+        costs[j, 1] = width(axes, j, second, most)
+        costs[j, 2] = width(axes, j, least, last_but_one)
+        alone[j, 0] = lowest if second > least else -1
+        alone[j, 1] = highest if last_but_one < most else -1
+
+
+@kernel
+def _best_of_group(
     axes: AxisTables,
     rules: Rules,
     tally: Tally,
-    secrets: NDArray[np.int64],
-    codes: NDArray[np.unsignedinteger],
-    rows: NDArray[np.int64],
-    asked: bool,
-    ends: NDArray[np.int64],
-) -> tuple[int, int]:
-    """How much the total loss falls without one record of the group, and its place; it counts as lost in every cell."""
-    best, place = NOTHING, -1
-    if rows.size <= rules.k and not rules.persons:
-        return best, place
-    _second_ends(codes, rows, axes, ends)
-    whole = ends[2].sum()
-    lost = axes.full.sum()
-    if asked:
-        for i in range(rows.size):
-            enter(rules, tally, secrets, rows[i], rows[i] + 1, IN)
-        sort_present(rules, tally)
-    for i in range(rows.size):
-        left = 0
-        for j in range(codes.shape[1]):
-            code = np.int64(codes[rows[i], j])
-            left += ends[3, j] if code == ends[0, j] else ends[4, j] if code == ends[1, j] else ends[2, j]
-        gain = rows.size * whole - (rows.size - 1) * left - lost
-        if gain > best or (gain == best and place >= 0 and rows[i] < rows[place]):
-            if asked:
-                cross(tally.sums, tally.counts, tally.rows_of, secrets, rows[i], rows[i] + 1, OUT)
-                stands = may_stand(rules, tally, IN)
-                cross(tally.sums, tally.counts, tally.rows_of, secrets, rows[i], rows[i] + 1, IN)
-                if not stands:
+    members: Members,
+    group: Whole,
+    asked: bool,  # whether more than rows must be counted
+    loaded: NDArray[np.int64],  # IN OUT (1): the group in the tally, or -1
+    costs: NDArray[np.int64],  # scratch (axes, 3)
+    alone: NDArray[np.int64],  # scratch (axes, 2)
+) -> tuple[int, int | np.int64]:
+    """How much the total loss falls without one member of the group, and which; it counts as lost in every cell."""
+    best, who = NOTHING, np.int64(-1)
+    size = members.sizes[group]
+    if size < 2 or (size <= rules.k and not rules.persons):
+        return best, who
+    _look_at_ends(axes, members, group, costs, alone)
+    whole, lost = costs[:, 0].sum(), axes.full.sum()
+    for j in range(alone.shape[0]):
+        for side in range(2):
+            one, left = alone[j, side], 0
+            if one < 0:
+                continue
+            for i in range(alone.shape[0]):
+                left += costs[i, 1] if alone[i, 0] == one else costs[i, 2] if alone[i, 1] == one else costs[i, 0]
+            gain = size * whole - (size - 1) * left - lost
+            if gain > best or (gain == best and who >= 0 and one < who):
+                if asked and not _stands_without(rules, tally, members, group, one, loaded):
                     continue
-            best, place = gain, i
-    if asked:
-        clear(rules, tally, secrets, np.int64(0), np.int64(0))
-        for i in range(rows.size if rules.persons else 0):
-            clear(rules, tally, secrets, rows[i], rows[i] + 1)
-    return best, place
+                best, who = gain, one
+    return best, who
+
+
+@kernel
+def _stands_without(rules: Rules, tally: Tally, members: Members, group: Whole, one: Whole, loaded: NDArray[np.int64]) -> bool:
+    """Whether a group may stand without a member. The tally keeps the last group, as it is often asked again."""
+    if loaded[0] != group:
+        if loaded[0] >= 0:
+            clear(rules, tally, members.secrets, members.first[loaded[0]], members.first[loaded[0] + 1])
+        for i in range(members.first[group], members.first[group + 1]):
+            if not members.gone[i]:
+                enter(rules, tally, members.secrets, i, i + 1, IN)
+        sort_present(rules, tally)
+        loaded[0] = group
+    cross(tally.sums, tally.counts, tally.rows_of, members.secrets, one, one + 1, OUT)
+    stands = may_stand(rules, tally, IN)
+    cross(tally.sums, tally.counts, tally.rows_of, members.secrets, one, one + 1, IN)
+    return stands
 
 
 @kernel
@@ -92,55 +115,49 @@ def suppress(
     axes: AxisTables,
     rules: Rules,
     tally: Tally,
-    secrets: NDArray[np.int64],
-    codes: NDArray[np.unsignedinteger],
-    order: NDArray[np.int64],  # IN OUT rows, group by group
-    first: NDArray[np.int64],  # IN (groups + 1): where each group begins in `order`
-    sizes: NDArray[np.int64],  # IN OUT (groups): members still in
-    asked: bool,  # whether more than rows must be counted
+    members: Members,
+    asked: bool,
     budget: int,
-    labels: NDArray[np.int64],  # IN OUT (rows): -1 once left out
     state: NDArray[np.int64],  # OUT state[0] = left out; IN state[1] = stop now
 ) -> None:
-    """Leave records out, one after the other, while the total loss falls; ties lowest row."""
-    groups = sizes.size
-    ends = np.empty((5, codes.shape[1]), np.int64)
-    gains, places = np.empty(groups, np.int64), np.empty(groups, np.int64)
+    """Leave members out, one after the other, while the total loss falls; ties lowest row."""
+    groups, dimensions = members.sizes.size, members.codes.shape[1]
+    costs, alone = np.empty((dimensions, 3), np.int64), np.empty((dimensions, 2), np.int64)
+    loaded = np.full(1, -1, np.int64)
+    gains, best = np.empty(groups, np.int64), np.empty(groups, np.int64)
     leaves = 1
     while leaves < groups:
         leaves *= 2
     winner = np.full(2 * leaves, -1, np.int64)  # per node of the tournament: the group with the best record below it
     for group in range(groups):
-        rows = order[first[group] : first[group] + sizes[group]]
-        gains[group], places[group] = best_of_group(axes, rules, tally, secrets, codes, rows, asked, ends)
+        if state[1] != 0:
+            return
+        gains[group], best[group] = _best_of_group(axes, rules, tally, members, group, asked, loaded, costs, alone)
         winner[leaves + group] = group
     for node in range(leaves - 1, 0, -1):
-        winner[node] = _better(winner[2 * node], winner[2 * node + 1], gains, places, order, first)
-    while budget > 0 and state[1] == 0 and places[winner[1]] >= 0:
+        winner[node] = _better(winner[2 * node], winner[2 * node + 1], gains, best, members.rows)
+    while budget > 0 and state[1] == 0 and best[winner[1]] >= 0:
         group = winner[1]
-        at, end = first[group] + places[group], first[group] + sizes[group] - 1
-        labels[order[at]] = -1
-        order[at], order[end] = order[end], order[at]
-        sizes[group] -= 1
-        rows = order[first[group] : first[group] + sizes[group]]
-        gains[group], places[group] = best_of_group(axes, rules, tally, secrets, codes, rows, asked, ends)
+        members.gone[best[group]] = True
+        members.sizes[group] -= 1
+        if loaded[0] == group:
+            cross(tally.sums, tally.counts, tally.rows_of, members.secrets, best[group], best[group] + 1, OUT)
+        gains[group], best[group] = _best_of_group(axes, rules, tally, members, group, asked, loaded, costs, alone)
         node = (leaves + group) // 2
         while node > 0:
-            winner[node] = _better(winner[2 * node], winner[2 * node + 1], gains, places, order, first)
+            winner[node] = _better(winner[2 * node], winner[2 * node + 1], gains, best, members.rows)
             node //= 2
         budget -= 1
         state[0] += 1
 
 
 @kernel
-def _better(
-    one: int, two: int, gains: NDArray[np.int64], places: NDArray[np.int64], order: NDArray[np.int64], first: NDArray[np.int64]
-) -> int:
+def _better(one: Whole, two: Whole, gains: NDArray[np.int64], best: NDArray[np.int64], rows: NDArray[np.int64]) -> int | np.int64:
     """Of two groups the one whose best record gains more; ties lowest row."""
     if one < 0 or two < 0:
         return max(one, two)
-    if places[one] < 0 or places[two] < 0:
-        return one if places[two] < 0 else two
+    if best[one] < 0 or best[two] < 0:
+        return one if best[two] < 0 else two
     if gains[one] != gains[two]:
         return one if gains[one] > gains[two] else two
-    return one if order[first[one] + places[one]] < order[first[two] + places[two]] else two
+    return one if rows[best[one]] < rows[best[two]] else two
