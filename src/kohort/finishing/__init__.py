@@ -30,12 +30,20 @@ def finish(points: Points, checks: Checks, labels: NDArray[np.int64], share: flo
     labels = repair(points, checks, labels, progress)
     budget -= int(np.count_nonzero(labels < 0))
     if budget > 0:
-        labels = suppress_records(points, checks, labels, budget, progress)
+        fewer = suppress_records(points, checks, labels, budget, progress)
+        # Who leaves changes what is usual in the release. Where a group then stands no more, more is lost than was won.
+        labels = fewer if _stand_among_themselves(checks, fewer) else labels
     if not (labels >= 0).any() and points.rows:
         raise PromiseError("No row would be left: no group keeps what is promised. Allow less to be suppressed, or promise less.")
-    if (labels < 0).any():  # the release is compared with itself: what left it changed what is usual
+    if (labels < 0).any() and not _stand_among_themselves(checks, labels):
         kept = np.flatnonzero(labels >= 0)
         left = labels.copy()
         left[kept] = repair(points.take(kept), checks.only(kept), labels[kept], progress)
         return left
     return labels
+
+
+def _stand_among_themselves(checks: Checks, labels: NDArray[np.int64]) -> bool:
+    """Whether all groups stand in a release of only these rows: it is compared with itself."""
+    kept = np.flatnonzero(labels >= 0)
+    return bool(checks.only(kept).standing(labels[kept]).all())
