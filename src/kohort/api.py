@@ -100,7 +100,7 @@ class Release:
             "rows": self.evidence.rows,
             "classes": self.evidence.classes,
             "clusters": self._result.clusters,
-            "blocks": 1,
+            "blocks": self._result.blocks,
             "suppressed": self._result.suppressed,
             "k": self.evidence.k,
             "counted_in": "persons" if self.job.names("unit") else "rows",

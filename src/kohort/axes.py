@@ -261,6 +261,8 @@ class Points:
     weights: tuple[float, ...]
     exact: Mapping[int, Numbers] = field(default_factory=dict)
     """True values of the axes whose codes are bins."""
+    beside: Points | None = None
+    """The sensitive columns as points, for methods that look at them too."""
 
     @property
     def rows(self) -> int:
@@ -269,7 +271,8 @@ class Points:
     def take(self, order: NDArray[np.int64]) -> Points:
         """The same points in another order."""
         exact = {axis: values[order] for axis, values in self.exact.items()}
-        return Points(np.take(self.codes, order, axis=0), self.axes, self.weights, exact)
+        beside = self.beside.take(order) if self.beside is not None else None
+        return Points(np.take(self.codes, order, axis=0), self.axes, self.weights, exact, beside)
 
     def kernel_tables(self, measure: Measure = "height") -> AxisTables:
         """The axes flattened for kernels, costs weighted."""

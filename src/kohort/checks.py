@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -33,10 +34,17 @@ class Checks:
     """The person of each row; None where each row is one."""
     reference: tuple[NDArray[np.float64], ...] | None = None
     """Per secret: the share of each value in the whole table, if these rows are only a part of it."""
+    suppress: float = 0
+    """The share of the rows that may be left out."""
 
     @property
     def k(self) -> int:
         return self.promise.k
+
+    @property
+    def budget(self) -> int:
+        """How many rows may be left out."""
+        return int(Fraction(str(self.suppress)) * self.rows)
 
     @property
     def beyond_k(self) -> bool:
@@ -53,12 +61,19 @@ class Checks:
     def take(self, rows: NDArray[np.int64]) -> Checks:
         """The same promise for these rows of the same table, in this order."""
         units = None if self.units is None else self.units[rows]
-        return Checks(self.promise, len(rows), tuple(secret.take(rows) for secret in self.secrets), units, self.shares)
+        secrets = tuple(secret.take(rows) for secret in self.secrets)
+        return Checks(self.promise, len(rows), secrets, units, self.shares, self.suppress)
 
     def only(self, rows: NDArray[np.int64]) -> Checks:
         """The same promise for a table of only these rows: what the others held is no longer compared with."""
         units = None if self.units is None else self.units[rows]
-        return Checks(self.promise, len(rows), tuple(secret.only(rows) for secret in self.secrets), units)
+        secrets = tuple(secret.only(rows) for secret in self.secrets)
+        return Checks(self.promise, len(rows), secrets, units, suppress=self.suppress)
+
+    def stand_among_themselves(self, labels: NDArray[np.int64]) -> bool:
+        """Whether all groups stand in a release of only the rows that have a label: it is compared with itself."""
+        kept = np.flatnonzero(labels >= 0)
+        return bool(self.only(kept).standing(labels[kept]).all())
 
     # --- for kernels
 

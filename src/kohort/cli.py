@@ -127,6 +127,12 @@ Examples:
 @promise_flags
 @click.option("--method", metavar="NAME", help="How groups are formed; `kohort methods` lists them. [default: mondrian]")
 @click.option("--option", multiple=True, callback=pairs(), metavar="NAME=VALUE", help="An option of the method; repeat for more.")
+@click.option(
+    "--block",
+    type=int,
+    metavar="20000",
+    help="Rows that methods dearer than n log n compare at once; 0 = all. Up to twice as many stay one block. [default: 20000]",
+)
 @tree_flags
 @click.option(
     "--weight",

@@ -24,28 +24,29 @@ MOST_NUMBERS = 65_535
 _NO_TEXT = (pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_duration)
 
 
-def encode(table: pa.Table, schema: Schema) -> Points:
-    """The quasi-identifiers of a table as points."""
+def encode(table: pa.Table, schema: Schema, columns: Sequence[str] | None = None) -> Points:
+    """Columns of a table as points: the quasi-identifiers, if none are named."""
+    names = schema.quasi if columns is None else columns
     axes: list[Axis] = []
-    columns: list[NDArray[np.int64]] = []
+    codes_of: list[NDArray[np.int64]] = []
     exact: dict[int, Numbers] = {}
     problems: list[str] = []
-    for number, name in enumerate(schema.quasi):
+    for number, name in enumerate(names):
         try:
             axis, codes, values = _encode_column(table.column(name), name, schema)
         except RequestError as error:
             problems += error.problems
             continue
         axes.append(axis)
-        columns.append(codes)
+        codes_of.append(codes)
         if values is not None:
             exact[number] = values
     if problems:
         raise RequestError(problems)
     points = np.empty((table.num_rows, len(axes)), code_dtype(axes))
-    for number, column in enumerate(columns):
+    for number, column in enumerate(codes_of):
         points[:, number] = column
-    return Points(points, tuple(axes), tuple(schema.columns[name].weight for name in schema.quasi), exact)
+    return Points(points, tuple(axes), tuple(schema.columns[name].weight for name in names), exact)
 
 
 def _encode_column(column: pa.ChunkedArray, name: str, schema: Schema) -> tuple[Axis, NDArray[np.int64], Numbers | None]:

@@ -49,6 +49,9 @@ class Job(BaseModel):
     preset: Literal["internal", "trusted", "public", "high-risk"] | None = Field(
         default=None, description="a floor for what is promised: nothing weaker is accepted"
     )
+    block: int = Field(
+        default=20_000, ge=0, description="rows of a block, for methods that compare rows with rows; 0 = the whole table is one"
+    )
     ranges: Literal["tight", "grid"] = Field(
         default="tight", description="where a published range ends: at its rows, or on a grid"
     )

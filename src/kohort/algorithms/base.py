@@ -17,7 +17,10 @@ from kohort.progress import Progress
 
 
 class Options(BaseModel):
-    """A method's own options: frozen, each field described, unknown names refused."""
+    """A method's own options: frozen, each field described, unknown names refused.
+
+    A field's `examples` are the values beside its default that the contract suite tries.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -31,11 +34,13 @@ class Partition:
     """(low, high), each (clusters, axes): given by methods whose boxes are wider than their members' ends."""
     star: int | None = None
     """The group of suppressed rows that stay, published as * in every column."""
+    blocks: int = 1
+    """Parts of the table that were worked on by themselves."""
 
     def with_star(self) -> Partition:
         """The suppressed rows as one group more, the last."""
         star = int(self.labels.max(initial=-1)) + 1
-        return Partition(np.where(self.labels < 0, star, self.labels), self.boxes, star)
+        return Partition(np.where(self.labels < 0, star, self.labels), self.boxes, star, self.blocks)
 
 
 PartitionFunction = Callable[[Points, Checks, Any, int, Progress], Partition]
@@ -57,3 +62,7 @@ class Method:
     """Names of `privacy.DEFINITIONS` that it can keep."""
     uses_row_order: Callable[[Any], bool] = lambda _options: True
     """Whether the labels depend on the order of the rows, given these options; if so they are put in canonical order."""
+    in_blocks: bool = False
+    """Dearer than n log n, so that a large table is cut into blocks first."""
+    uses_secrets: Callable[[Any], bool] = lambda _options: False
+    """Whether it looks at the sensitive columns too, given these options: they are then `points.beside`."""

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from kohort.algorithms.base import Method, Options, Partition
@@ -36,12 +37,19 @@ SMALL = 1 << 15  # rows that one kernel call finishes without returning: enough 
 class MondrianOptions(Options):
     """Options of `mondrian`."""
 
-    relaxed: bool = Field(default=False, description="deal the rows at the median to both halves")
+    relaxed: bool = Field(default=False, description="deal the rows at the median to both halves", examples=[True])
 
 
 def partition(points: Points, checks: Checks, options: MondrianOptions, seed: int, progress: Progress) -> Partition:
     """Cut until no cut is allowed; classes are numbered left to right."""
     del seed  # nothing here is random
+    return Partition(cut_table(points, checks, progress, relaxed=options.relaxed))
+
+
+def cut_table(
+    points: Points, checks: Checks, progress: Progress, *, relaxed: bool = False, largest: int = 0
+) -> NDArray[np.int64]:
+    """A label per row: parts that cannot be cut, or that have no more rows than `largest`."""
     from kohort.kernels import mondrian as kernels
     from kohort.kernels.packed import pack
 
@@ -63,11 +71,11 @@ def partition(points: Points, checks: Checks, options: MondrianOptions, seed: in
             state = progress.slot()
             scratch = np.empty((3, columns), np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
             with guards.borrowed(last - first) as guard:
-                piece = (words, ids, layout, first, last, side, tables, checks.k, guard, options.relaxed, *scratch)
-                if last - first <= SMALL:
+                piece = (words, ids, layout, first, last, side, tables, checks.k, guard, relaxed, *scratch)
+                if last - first <= SMALL and not largest:
                     kernels.cut_all(*piece, begins, state)
                     return ()
-                middle = kernels.cut_once(*piece)
+                middle = kernels.cut_once(*piece) if last - first > largest else -1
             if middle < 0:
                 kernels.close(ids, first, last, side, begins)
                 state[0] = last - first
@@ -80,7 +88,7 @@ def partition(points: Points, checks: Checks, options: MondrianOptions, seed: in
         progress.run([cut(0, rows, 0)])
     labels = np.empty(rows, np.int64)
     labels[ids[0]] = np.cumsum(begins) - 1
-    return Partition(labels)
+    return labels
 
 
 class _Guards:

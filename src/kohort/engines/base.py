@@ -23,6 +23,7 @@ class Result:
     labels: NDArray[np.int64]
     loss: Loss
     clusters: int
+    blocks: int
     class_sizes: NDArray[np.int64]
     """In rows, or in persons where these have several."""
     suppressed: int

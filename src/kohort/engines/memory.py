@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kohort import auditor, encoding, finishing, frames, publishing, schema, sensitive, staging, tables
+from kohort import auditor, encoding, frames, publishing, schema, sensitive, staging, tables
 from kohort.algorithms import Partition
+from kohort.algorithms.blocks import partition_table
 from kohort.auditor import Evidence
 from kohort.axes import Points
 from kohort.checks import Checks
@@ -66,9 +68,13 @@ class MemoryEngine:
         job, table = self._job, self._table
         with self._progress.step("encode"):
             secrets = sensitive.encode_secrets(table, self._schema, job.secrecy())
-            self._checks = Checks(job.promise, table.num_rows, secrets, sensitive.encode_units(table, self._schema))
+            units = sensitive.encode_units(table, self._schema)
+            self._checks = Checks(job.promise, table.num_rows, secrets, units, suppress=job.suppress)
             self._checks.require_whole_table()
             self._points = encoding.encode(table, self._schema)
+            if job.algorithm.uses_secrets(job.method_options()):
+                beside = encoding.encode(table, self._schema, self._schema.named("sensitive"))
+                self._points = replace(self._points, beside=beside)
 
     def partition(self) -> None:
         job, points, checks = self._job, self._points, self._checks
@@ -78,13 +84,11 @@ class MemoryEngine:
             if job.row_order == "canonical" and (job.suppress or job.algorithm.uses_row_order(options)):
                 order = encoding.canonical_order(points, self._table, self._schema, seed)
                 points, checks = points.take(order), checks.take(order)
-            made = job.algorithm.partition(points, checks, options, seed, self._progress)
-            if made.boxes is None:
-                made = Partition(finishing.finish(points, checks, made.labels, job.suppress, self._progress))
+            made = partition_table(job.algorithm, points, checks, options, seed, job.block, self._progress)
             if order is not None:
                 labels = np.empty_like(made.labels)
                 labels[order] = made.labels
-                made = Partition(labels, made.boxes)
+                made = replace(made, labels=labels)
             star = job.suppressed == "star"
             self._partition = settle(self._points, self._checks, made, self._classes, self._progress, star=star)
 
@@ -106,6 +110,7 @@ class MemoryEngine:
             labels=np.where(partition.labels == partition.star, -1, partition.labels) if partition.star else partition.labels,
             loss=measured,
             clusters=len(boxes.sizes),
+            blocks=partition.blocks,
             class_sizes=self._checks.sizes(np.append(classes, -1)[partition.labels]),
             suppressed=int(np.count_nonzero(partition.labels < 0) + np.count_nonzero(partition.labels == partition.star)),
             axes={axis.name: axis.describe() for axis in points.axes},

@@ -45,4 +45,4 @@ def settle(
         joined[failing] = joined[a_row_of[classes[failing]]]
         labels = partition.labels.copy()
         labels[kept] = finishing.repair(seen, checks, joined, progress)
-        partition = Partition(labels)
+        partition = Partition(labels, blocks=partition.blocks)

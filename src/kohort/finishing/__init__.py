@@ -6,8 +6,6 @@ themselves. Everything here stays inside the rows it is given: a block, if the m
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,32 +16,36 @@ from kohort.finishing.repair import merged, repair
 from kohort.finishing.suppress import suppress_failing, suppress_records
 from kohort.progress import Progress
 
-__all__ = ["finish", "merged", "repair"]
+__all__ = ["finish", "merged", "repair", "stand_alone"]
 
 
-def finish(points: Points, checks: Checks, labels: NDArray[np.int64], share: float, progress: Progress) -> NDArray[np.int64]:
-    """Labels of groups that all keep the promise; at most this share of the rows is -1, left out."""
-    budget = int(Fraction(str(share)) * points.rows)
-    if not budget and checks.standing(labels).all():
+def finish(
+    points: Points, checks: Checks, labels: NDArray[np.int64], progress: Progress, *, block: bool = False
+) -> NDArray[np.int64]:
+    """Labels of groups that all keep the promise; -1 is left out, no more rows than the budget has.
+
+    A block is not the whole release: whether that still stands when rows have left is for the caller to ask.
+    """
+    budget = checks.budget - int(np.count_nonzero(labels < 0))
+    if not checks.budget and checks.standing(labels).all():
         return labels
     labels = suppress_failing(checks, labels, budget)
     labels = repair(points, checks, labels, progress)
-    budget -= int(np.count_nonzero(labels < 0))
+    budget = checks.budget - int(np.count_nonzero(labels < 0))
     if budget > 0:
         fewer = suppress_records(points, checks, labels, budget, progress)
         # Who leaves changes what is usual in the release. Where a group then stands no more, more is lost than was won.
-        labels = fewer if _stand_among_themselves(checks, fewer) else labels
+        labels = fewer if block or checks.stand_among_themselves(fewer) else labels
     if not (labels >= 0).any() and points.rows:
         raise PromiseError("No row would be left: no group keeps what is promised. Allow less to be suppressed, or promise less.")
-    if (labels < 0).any() and not _stand_among_themselves(checks, labels):
+    return labels if block else stand_alone(points, checks, labels, progress)
+
+
+def stand_alone(points: Points, checks: Checks, labels: NDArray[np.int64], progress: Progress) -> NDArray[np.int64]:
+    """Groups that stand in a release of only the rows that have a label, merged where they would not."""
+    if (labels < 0).any() and not checks.stand_among_themselves(labels):
         kept = np.flatnonzero(labels >= 0)
         left = labels.copy()
         left[kept] = repair(points.take(kept), checks.only(kept), labels[kept], progress)
         return left
     return labels
-
-
-def _stand_among_themselves(checks: Checks, labels: NDArray[np.int64]) -> bool:
-    """Whether all groups stand in a release of only these rows: it is compared with itself."""
-    kept = np.flatnonzero(labels >= 0)
-    return bool(checks.only(kept).standing(labels[kept]).all())

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from kohort import api, datasets, encoding, schema
 from kohort.algorithms import Method, Partition
+from kohort.algorithms.blocks import partition_table
 from kohort.axes import Points
 from kohort.checks import Checks
 from kohort.errors import CancelledError, PromiseError
@@ -29,7 +30,15 @@ def _points(table: pa.Table, job: Job) -> Points:
 
 def _partition(points: Points, job: Job, progress: Progress | None = None) -> Partition:
     checks = Checks(job.promise, points.rows)
-    return job.algorithm.partition(points, checks, job.method_options(), job.seed or 0, progress or Progress(1))
+    options = job.method_options()
+    return partition_table(job.algorithm, points, checks, options, job.seed or 0, job.block, progress or Progress(1))
+
+
+def _enough_for_threads(method: Method, option: dict[str, Any]) -> tuple[pa.Table, Job]:
+    """A table that is worked on in several parts at once."""
+    table = datasets.census(10_000 if method.in_blocks else 100_000, quasi=5)
+    settings = {"quasi": table.column_names[:5], "sensitive": "s1", "k": 10, "seed": 7, "block": 2_000}
+    return table, Job.build(method=method.name, option=option, **settings)
 
 
 def _require_labels(labels: NDArray[np.int64], rows: int, k: int) -> None:
@@ -87,9 +96,8 @@ def promise_kept(method: Method) -> None:
 
 def same_at_any_thread_count(method: Method) -> None:
     """1 and 4 threads give the same labels."""
-    table = datasets.census(100_000, quasi=5)
     for option in option_sets(method):
-        job = Job.build(quasi=table.column_names[:5], sensitive="s1", method=method.name, option=option, k=10, seed=7)
+        table, job = _enough_for_threads(method, option)
         points = _points(table, job)
         one, four = (_partition(points, job, Progress(threads)).labels for threads in (1, 4))
         assert np.array_equal(one, four)
@@ -122,7 +130,6 @@ def can_be_cancelled(method: Method) -> None:
             self.cancel()
             return pair
 
-    table = datasets.census(100_000, quasi=5)
-    job = Job.build(quasi=table.column_names[:5], sensitive="s1", method=method.name, k=10, seed=7)
+    table, job = _enough_for_threads(method, {})
     points = _points(table, job)
     require_raises(CancelledError, lambda: _partition(points, job, Impatient(2)))

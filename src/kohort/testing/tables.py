@@ -161,9 +161,9 @@ def job_for(
 
 
 def option_sets(method: Method) -> list[dict[str, Any]]:
-    """The defaults, and each truth-valued option turned."""
-    flags = {name: field.default for name, field in method.options.model_fields.items() if isinstance(field.default, bool)}
-    return [{}, *({name: not default} for name, default in flags.items())]
+    """The defaults, and the examples of each option, one at a time."""
+    fields = method.options.model_fields.items()
+    return [{}, *({name: value} for name, field in fields for value in field.examples or ())]
 
 
 def sized(examples: int) -> settings:
