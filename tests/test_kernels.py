@@ -12,11 +12,17 @@ from pathlib import Path
 
 import numba
 import numpy as np
+import pyarrow as pa
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import kohort.kernels
-from kohort.kernels import _cache_folder, kernel, on_compile
+from kohort import encoding, schema
+from kohort.job import Job
+from kohort.kernels import _cache_folder, kernel, on_compile, widths
 from kohort.kernels.shuffle import shuffle
+from tests.oracles import TREE, tables
 
 RUN = """
 import json, kohort as kh
@@ -76,3 +82,18 @@ def test_every_order_is_about_equally_likely():
         seen[tuple(rows.tolist())] += 1
     assert len(seen) == 6
     assert max(seen.values()) - min(seen.values()) < 600  # six standard deviations of a fair draw
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@given(tables(), st.data())
+def test_many_widths_at_once_are_the_single_ones(made, data):
+    columns, _measures = made
+    table = pa.table({name: pa.array(cells) for name, cells in columns.items()})
+    job = Job.build(quasi=list(columns), hierarchy={"tree": TREE} if "tree" in columns else {})
+    points = encoding.encode(table, schema.resolve(job.columns, table))
+    axes = points.kernel_tables()
+    for number, axis in enumerate(points.axes):
+        low, high = sorted(data.draw(st.tuples(*[st.integers(0, axis.size - 1)] * 2)))
+        values, costs = np.arange(axis.size), np.empty(axis.size, np.int64)
+        widths.widths_with(axes, number, low, high, values, np.empty(axis.size, np.int64), costs)
+        assert costs.tolist() == [widths.width(axes, number, min(low, value), max(high, value)) for value in range(axis.size)]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from kohort.algorithms import mondrian
+from kohort.algorithms import gccg, k_member, k_members, kaca, mondrian, threshold
 from kohort.algorithms.base import Method, Options, Partition
 
-METHODS: dict[str, Method] = {method.name: method for method in (mondrian.METHOD,)}
+_FILES = (mondrian, k_member, k_members, gccg, kaca, threshold)
+METHODS: dict[str, Method] = {file.METHOD.name: file.METHOD for file in _FILES}
 
 __all__ = ["METHODS", "Method", "Options", "Partition"]

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from kohort import finishing
 from kohort.algorithms.base import Method, Partition
-from kohort.algorithms.mondrian import cut_table
 from kohort.axes import Points
 from kohort.checks import Checks
+from kohort.cutting import cut_table
 from kohort.encoding import splitmix64
 from kohort.progress import Progress, Task
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from kohort.axes import Points
 from kohort.checks import Checks
 from kohort.errors import PromiseError
-from kohort.finishing.repair import merged, repair
+from kohort.finishing.repair import merge_failing, merged, repair
 from kohort.finishing.suppress import suppress_failing, suppress_records
 from kohort.progress import Progress
 
-__all__ = ["finish", "merged", "repair", "stand_alone"]
+__all__ = ["finish", "merge_failing", "merged", "repair", "stand_alone"]
 
 
 def finish(

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from kohort.axes import Points
 from kohort.checks import Checks
+from kohort.cutting import cut_table
 from kohort.errors import PromiseError
+from kohort.privacy import Promise
 from kohort.progress import Progress
+
+if TYPE_CHECKING:
+    from kohort.kernels.neighbours import Boxes
+    from kohort.kernels.widths import AxisTables
+
+TOGETHER = 24  # groups in a neighbourhood, at most
 
 
 def repair(points: Points, checks: Checks, labels: NDArray[np.int64], progress: Progress) -> NDArray[np.int64]:
@@ -18,7 +28,7 @@ def repair(points: Points, checks: Checks, labels: NDArray[np.int64], progress: 
     if stands.all():
         return labels
     if len(stands) > 1:
-        labels = _merge_failing(points, checks, labels, stands, progress)
+        labels = merge_failing(points, checks, labels, stands, progress)
         progress.check()
     if not checks.standing(labels).all():
         checks.only(np.flatnonzero(labels >= 0)).require_whole_table()
@@ -33,29 +43,84 @@ def merged(labels: NDArray[np.int64], goes_to: NDArray[np.int64] | None = None) 
     return numbers[moved]
 
 
-def _merge_failing(
-    points: Points, checks: Checks, labels: NDArray[np.int64], stands: NDArray[np.bool_], progress: Progress
+def merge_failing(
+    points: Points, checks: Checks, labels: NDArray[np.int64], stands: NDArray[np.bool_], progress: Progress, seed: int = -1
 ) -> NDArray[np.int64]:
-    from kohort.kernels import repair as kernels
-    from kohort.kernels.boxes import bound_members, group_rows
+    """Merge until all stand or one is left: the smallest failing group first, or, with a seed, one that is drawn."""
+    step = 0
+    while len(stands) > 1 and not stands.all():
+        progress.check()
+        labels, stands, step = _merge_some(points, checks, labels, stands, progress, seed, step)
+    return labels
 
-    groups, axes = len(stands), len(points.axes)
+
+def _merge_some(
+    points: Points,
+    checks: Checks,
+    labels: NDArray[np.int64],
+    stands: NDArray[np.bool_],
+    progress: Progress,
+    seed: int,
+    step: int,
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], int]:
+    """Merge until a quarter of the groups is gone: those that grew are then put into neighbourhoods anew."""
+    from kohort.kernels import merging
+    from kohort.kernels.boxes import group_rows
+
+    groups = len(stands)
+    sizes = np.bincount(labels[labels >= 0])
+    ends = np.cumsum(sizes)
+    order = np.empty(int(ends[-1]), np.int64)
+    group_rows(labels, np.concatenate([[0], ends]), order)
+    head, tail = order[ends - sizes], order[ends - 1]
+    following = np.full(points.rows, -1)
+    following[order[:-1]] = order[1:]
+    following[tail] = -1
+    goes_to = np.arange(groups)
+    tables = points.kernel_tables()
+    step = merging.merge_failing(
+        tables, checks.rules, checks.tally(), checks.row_secrets, _neighbourhoods(points, labels, sizes, head, tables),
+        head, tail, following, stands, goes_to, groups * 3 // 4, seed, np.int64(step), np.empty_like(checks.row_secrets), progress.slot(),
+    )  # fmt: skip
+    left = goes_to == np.arange(groups)
+    while (goes_to[goes_to] != goes_to).any():  # what was merged into a group that was merged later
+        goes_to = goes_to[goes_to]
+    return merged(labels, goes_to), stands[left], step
+
+
+def _neighbourhoods(
+    points: Points, labels: NDArray[np.int64], sizes: NDArray[np.int64], head: NDArray[np.int64], tables: AxisTables
+) -> Boxes:
+    """The groups' boxes in neighbourhoods: the table of one row a group, cut until few are left together."""
+    from kohort.kernels import neighbours
+    from kohort.kernels.boxes import bound_members, box_costs
+
+    groups, axes = len(sizes), len(points.axes)
+    near = cut_table(points.take(head), Checks(Promise(k=2), groups), Progress(1), largest=TOGETHER)
+    place_to_group = np.argsort(near, kind="stable")
     low = np.full((groups, axes), np.iinfo(np.int64).max)
     high = np.zeros((groups, axes), np.int64)
     bound_members(points.codes, labels, low, high)
-    sizes = np.bincount(labels[labels >= 0])
-    first = np.concatenate([[0], np.cumsum(sizes)])
-    order = np.empty(int(first[-1]), np.int64)
-    group_rows(labels, first.copy(), order)
-    following = np.full(points.rows, -1)
-    following[order[:-1]] = order[1:]
-    tail = order[first[1:] - 1]
-    following[tail] = -1
-    goes_to = np.arange(groups)
-    kernels.repair(
-        points.kernel_tables(), checks.rules, checks.tally(), checks.row_secrets, low, high, sizes, order[first[:-1]], tail,
-        following, stands, goes_to, np.empty_like(checks.row_secrets), progress.slot(),
-    )  # fmt: skip
-    while (goes_to[goes_to] != goes_to).any():  # what was merged into a group that was merged later
-        goes_to = goes_to[goes_to]
-    return merged(labels, goes_to)
+    low, high = low[place_to_group], high[place_to_group]
+    costs = np.empty(groups, np.int64)
+    box_costs(tables, low, high, costs)
+    many = np.bincount(near)
+    boxes = neighbours.Boxes(
+        low=low,
+        high=high,
+        sizes=sizes[place_to_group],
+        costs=costs,
+        number=place_to_group,
+        place=np.argsort(place_to_group),
+        home=near[place_to_group],
+        first=np.cumsum(many) - many,
+        many=many,
+        bounds=np.empty((2, axes, len(many)), np.int64),
+        dearest=np.empty(len(many), np.int64),
+        smallest=np.empty(len(many), np.int64),
+        least_cost=np.empty(len(many), np.int64),
+        by_code=np.empty((axes, max(axis.size for axis in points.axes)), np.int64),
+    )
+    for neighbourhood in range(len(many)):
+        neighbours.settle(boxes, neighbourhood)
+    return boxes

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.kernels import kernel
+from kohort.kernels.widths import AxisTables, width
 
 
 @kernel
@@ -38,3 +39,17 @@ def group_rows(
         if labels[i] >= 0:
             order[first[labels[i]]] = i
             first[labels[i]] += 1
+
+
+@kernel
+def box_costs(
+    axes: AxisTables,
+    low: NDArray[np.int64],  # IN (boxes, axes)
+    high: NDArray[np.int64],  # IN (boxes, axes)
+    costs: NDArray[np.int64],  # OUT (boxes)
+) -> None:
+    """What a row of each box costs."""
+    for box in range(low.shape[0]):
+        costs[box] = 0
+        for j in range(low.shape[1]):
+            costs[box] += width(axes, j, low[box, j], high[box, j])

@@ -176,11 +176,11 @@ def is_balanced(rules: Rules, tally: Tally, side: Whole) -> bool:
     if not rules.shares_count:
         return True
     for c in range(rules.first.size - 1):
-        if rules.of_column[c, BOUNDED] > 0 and not _within_bounds(rules, tally, side, c):
+        if rules.of_column[c, BOUNDED] > 0 and not is_within_bounds(rules, tally, side, c):
             return False
-        if rules.of_column[c, ENTROPY] >= 0 and not _mixed(rules, tally, side, c):
+        if rules.of_column[c, ENTROPY] >= 0 and not is_mixed(rules, tally, side, c):
             return False
-        if rules.of_column[c, RECURSIVE_L] > 0 and not _no_favourite(rules, tally, side, c):
+        if rules.of_column[c, RECURSIVE_L] > 0 and not has_no_favourite(rules, tally, side, c):
             return False
         if rules.of_column[c, T] >= 0 and distance_to_table(rules, tally, side, c) > rules.of_column[c, T] + NOISE:
             return False
@@ -188,7 +188,7 @@ def is_balanced(rules: Rules, tally: Tally, side: Whole) -> bool:
 
 
 @kernel
-def _within_bounds(rules: Rules, tally: Tally, side: Whole, column: Whole) -> bool:
+def is_within_bounds(rules: Rules, tally: Tally, side: Whole, column: Whole) -> bool:
     size, total = tally.sums[side, 0] * (1 + NOISE), tally.sums[side, 1 + column]
     for i in range(rules.first[column], rules.first[column] + tally.listed[column]):
         value = tally.present[i]
@@ -199,7 +199,7 @@ def _within_bounds(rules: Rules, tally: Tally, side: Whole, column: Whole) -> bo
 
 
 @kernel
-def _mixed(rules: Rules, tally: Tally, side: Whole, column: Whole) -> bool:
+def is_mixed(rules: Rules, tally: Tally, side: Whole, column: Whole) -> bool:
     total, sum_of_logs = np.float64(tally.sums[side, 1 + column]), 0.0
     for i in range(rules.first[column], rules.first[column] + tally.listed[column]):
         count = np.float64(tally.counts[side, tally.present[i]])
@@ -209,7 +209,7 @@ def _mixed(rules: Rules, tally: Tally, side: Whole, column: Whole) -> bool:
 
 
 @kernel
-def _no_favourite(rules: Rules, tally: Tally, side: Whole, column: Whole) -> bool:
+def has_no_favourite(rules: Rules, tally: Tally, side: Whole, column: Whole) -> bool:
     """Whether the most frequent is rarer than c times all from the l-th most frequent on."""
     before = np.int64(rules.of_column[column, RECURSIVE_L]) - 1
     largest = tally.largest[:before]

@@ -1,0 +1,86 @@
+"""k-member, k-members, GCCG, KACA and threshold clustering: against plain readings, the papers' tables, and their bounds."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kohort import encoding, schema
+from kohort.checks import Checks
+from kohort.errors import PromiseError
+from kohort.job import Job
+from kohort.progress import Progress
+from tests import growing_oracles as plain
+from tests import oracles
+
+QUICK = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+SEEDS = st.integers(0, 2**63 - 1)
+
+
+def partition(columns, method, k, *, seed=0, suppress=0.0, **option):
+    """The labels that the method itself gives, before anything is repaired or left out."""
+    hierarchy = {"tree": oracles.TREE} if "tree" in columns else {}
+    job = Job.build(quasi=list(columns), hierarchy=hierarchy, method=method, option=option, k=k)
+    table = pa.table(columns)
+    points = encoding.encode(table, schema.resolve(job.columns, table))
+    checks = Checks(job.promise, points.rows, suppress=suppress)
+    return job.algorithm.partition(points, checks, job.method_options(), seed, Progress(1)).labels.tolist()
+
+
+# --- plain readings
+
+
+@QUICK
+@given(made=oracles.tables(most=20), k=st.integers(2, 5), seed=SEEDS, random_seeds=st.booleans())
+def test_k_member_is_the_plain_reading(made, k, seed, random_seeds):
+    columns, measures = made
+    table = plain.Table(columns.values(), measures)
+    if table.rows < k:
+        return
+    labels = partition(columns, "k-members" if random_seeds else "k-member", k, seed=seed)
+    assert labels == plain.k_member(table, k, seed, random_seeds=random_seeds)
+    assert all(k <= size < 2 * k or len(set(labels)) < size for size in Counter(labels).values())
+
+
+@QUICK
+@given(made=oracles.tables(most=24), k=st.integers(2, 5), parts=st.integers(1, 9))
+def test_gccg_is_the_plain_reading(made, k, parts):
+    columns, measures = made
+    table = plain.Table(columns.values(), measures)
+    if table.rows < k:
+        return
+    labels = partition(columns, "gccg", k, parts=parts)
+    assert labels == plain.gccg(table, k, parts)
+    assert all(k <= size < 2 * k for size in Counter(labels).values())
+
+
+@QUICK
+@given(made=oracles.tables(most=20), k=st.integers(2, 5), seed=SEEDS, start=st.sampled_from(["classes", "records"]))
+def test_kaca_is_the_plain_reading(made, k, seed, start):
+    columns, measures = made
+    table = plain.Table(columns.values(), measures)
+    if table.rows >= k:
+        assert partition(columns, "kaca", k, seed=seed, start=start) == plain.kaca(table, k, seed, start=start)
+
+
+@QUICK
+@given(
+    made=oracles.tables(most=20),
+    k=st.integers(2, 4),
+    seed=SEEDS,
+    limit=st.sampled_from([0.0, 0.125, 0.25, 0.5, 1.0]),
+    share=st.sampled_from([0.0, 0.2, 0.5]),
+)
+def test_threshold_is_the_plain_reading(made, k, seed, limit, share):
+    columns, measures = made
+    table = plain.Table(columns.values(), measures)
+    expected = plain.threshold(table, k, seed, limit, int(share * table.rows + 1e-9))
+    if expected is None:
+        with pytest.raises(PromiseError, match="threshold"):
+            partition(columns, "threshold", k, seed=seed, suppress=share, threshold=limit)
+    else:
+        assert partition(columns, "threshold", k, seed=seed, suppress=share, threshold=limit) == expected
