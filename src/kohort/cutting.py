@@ -30,7 +30,7 @@ def cut_table(
 
     rows, columns = points.codes.shape
     secrets = checks.row_secrets
-    layout, word_count = _layout([*(axis.size for axis in points.axes), *(secrets.max(axis=0, initial=0) + 1).tolist()], columns)
+    layout, word_count = layout_of([*(axis.size for axis in points.axes), *(secrets.max(axis=0, initial=0) + 1).tolist()], columns)
     words = np.zeros((2, word_count, rows), np.uint64)
     pack(points.codes, layout, 0, words[0])
     pack(secrets, layout, columns, words[0])
@@ -86,7 +86,7 @@ class _Guards:
         self._spare.append(tally)
 
 
-def _layout(sizes: Sequence[int], axes: int) -> tuple[Layout, int]:
+def layout_of(sizes: Sequence[int], axes: int) -> tuple[Layout, int]:
     """Give codes of each size their bits in as few 64-bit words as a first fit finds; none spans two."""
     from kohort.kernels.packed import Layout
 

@@ -47,7 +47,11 @@ def boxes_of(points: Points, partition: Partition) -> Boxes:
     labels = partition.labels
     sizes = np.bincount(labels[labels >= 0])
     if partition.boxes is not None:
-        return Boxes(*partition.boxes, sizes, {})
+        low, high = partition.boxes
+        if partition.star is not None:  # the last group, which the method did not make
+            everything = np.array([axis.size - 1 for axis in points.axes], np.int64)
+            low, high = np.vstack([low, np.zeros_like(everything)]), np.vstack([high, everything])
+        return Boxes(low, high, sizes, {})
     shape = (len(sizes), len(points.axes))
     low = np.full(shape, np.iinfo(points.codes.dtype).max, points.codes.dtype)
     high = np.zeros(shape, points.codes.dtype)

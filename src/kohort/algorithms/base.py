@@ -62,6 +62,8 @@ class Method:
     """Names of `privacy.DEFINITIONS` that it can keep."""
     uses_row_order: Callable[[Any], bool] = lambda _options: True
     """Whether the labels depend on the order of the rows, given these options; if so they are put in canonical order."""
+    recodes_globally: bool = False
+    """One set of intervals or levels a column for the whole table: the same value is published alike everywhere."""
     in_blocks: bool = False
     """Dearer than n log n, so that a large table is cut into blocks first."""
     uses_secrets: Callable[[Any], bool] = lambda _options: False

@@ -52,14 +52,17 @@ def dismiss(rules: Rules, group: Group) -> None:
 @kernel
 def cheapest_wanted(rules: Rules, group: Group, pool: Pool, secrets: NDArray[np.int64]) -> int:
     """The free record of least cost that brings the group nearer to its promise; -1 if there is none."""
-    mark_wanted(rules, group.tally, group.wanted)
     columns = rules.first.size - 1
-    persons = rules.persons and group.tally.sums[SIDE, 0] < rules.k
+    short = group.tally.sums[SIDE, 0] < rules.k  # of persons: k first, then the rest
+    if short:
+        group.wanted[:] = True
+    else:
+        mark_wanted(rules, group.tally, group.wanted)
     best, best_cost = -1, TAKEN // 2
     for i in range(pool.counts[FREE]):
         if pool.costs[i] < best_cost:
             row = pool.rows[i]
-            helps = not persons or group.tally.rows_of[SIDE, secrets[row, columns]] == 0
+            helps = not short or not rules.persons or group.tally.rows_of[SIDE, secrets[row, columns]] == 0
             for c in range(columns):
                 helps &= group.wanted[secrets[row, c]]
             if helps:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from kohort import api, datasets, encoding, schema
+from kohort import api, encoding, schema
 from kohort.algorithms import Method, Partition
 from kohort.algorithms.blocks import partition_table
 from kohort.axes import Points
@@ -21,7 +21,7 @@ from kohort.errors import CancelledError, PromiseError
 from kohort.job import Job
 from kohort.progress import Progress
 from kohort.testing.requiring import identity, require_raises
-from kohort.testing.tables import EXAMPLES, QUASI, job_for, option_sets, sized, special_tables, tables
+from kohort.testing.tables import EXAMPLES, QUASI, enough_for_threads, job_for, option_sets, sized, special_tables, tables
 
 
 def _points(table: pa.Table, job: Job) -> Points:
@@ -32,13 +32,6 @@ def _partition(points: Points, job: Job, progress: Progress | None = None) -> Pa
     checks = Checks(job.promise, points.rows)
     options = job.method_options()
     return partition_table(job.algorithm, points, checks, options, job.seed or 0, job.block, progress or Progress(1))
-
-
-def _enough_for_threads(method: Method, option: dict[str, Any]) -> tuple[pa.Table, Job]:
-    """A table that is worked on in several parts at once."""
-    table = datasets.census(10_000 if method.in_blocks else 100_000, quasi=5)
-    settings = {"quasi": table.column_names[:5], "sensitive": "s1", "k": 10, "seed": 7, "block": 2_000}
-    return table, Job.build(method=method.name, option=option, **settings)
 
 
 def _require_labels(labels: NDArray[np.int64], rows: int, k: int) -> None:
@@ -97,7 +90,7 @@ def promise_kept(method: Method) -> None:
 def same_at_any_thread_count(method: Method) -> None:
     """1 and 4 threads give the same labels."""
     for option in option_sets(method):
-        table, job = _enough_for_threads(method, option)
+        table, job = enough_for_threads(method, option)
         points = _points(table, job)
         one, four = (_partition(points, job, Progress(threads)).labels for threads in (1, 4))
         assert np.array_equal(one, four)
@@ -130,6 +123,6 @@ def can_be_cancelled(method: Method) -> None:
             self.cancel()
             return pair
 
-    table, job = _enough_for_threads(method, {})
+    table, job = enough_for_threads(method, {})
     points = _points(table, job)
     require_raises(CancelledError, lambda: _partition(points, job, Impatient(2)))

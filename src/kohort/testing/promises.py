@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from kohort import api, datasets
+from kohort import api
 from kohort.algorithms import Method
 from kohort.errors import PromiseError, RequestError
 from kohort.job import Job
@@ -22,6 +22,7 @@ from kohort.testing.tables import (
     EXAMPLES,
     EXAMPLES_PER_PROMISE,
     TREE,
+    enough_for_threads,
     job_for,
     large_table,
     many_secrets,
@@ -50,7 +51,7 @@ def kept_in_many_classes(method: Method, promise: str) -> None:
                 job = {"quasi": table.column_names[:4], "sensitive": "secret", "method": method.name, "option": option, "seed": 7}
                 release = require_kept(table, Job.build(**job, **roles, **asked, k=4))
                 assert release is not None
-                assert release.labels.max() > 8, "rows that could be told apart"
+                assert release.labels.max() >= (2 if method.recodes_globally else 8), "rows that could be told apart"
 
 
 def kept_in_corners(method: Method, promise: str) -> None:
@@ -62,7 +63,7 @@ def kept_in_corners(method: Method, promise: str) -> None:
     table = many_secrets()
     for asked in TYPICAL[promise]:
         quasi = table.column_names[:3]
-        require_kept(table, Job.build(quasi=quasi, sensitive="secret", method=method.name, k=5, seed=7, **asked))
+        require_kept(table, Job.build(quasi=quasi, sensitive="secret", method=method.name, k=5, seed=7, block=2_000, **asked))
 
 
 def changes_nothing_if_kept(method: Method, promise: str) -> None:
@@ -157,9 +158,7 @@ def same_promises_for_any_row_order(method: Method) -> None:
 
 def same_promises_at_any_thread_count(method: Method) -> None:
     """1 and 4 threads give the same labels, whatever is promised."""
-    table = datasets.census(70_000, quasi=5)
-    asked = {"k": 10, "seed": 7, "l": 4, "alpha": 0.5, "t": 0.4, "suppress": 0.01}
     for option in option_sets(method):
-        job = Job.build(quasi=table.column_names[:5], sensitive="s1", method=method.name, option=option, **asked)
+        table, job = enough_for_threads(method, option, l=4, alpha=0.5, t=0.4, suppress=0.01)
         one, four = (api.anonymize(table, job, threads=threads).labels for threads in (1, 4))
         assert np.array_equal(one, four)
