@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 MASK = 2**64 - 1
@@ -62,7 +63,7 @@ def join(table: Table, groups: list[list[int]], rest: list[int]) -> None:
 
 
 def k_member(table: Table, k: int, seed: int, *, random_seeds: bool) -> list[int]:
-    free, groups = list(range(table.rows)), []
+    free, groups = list(range(table.rows)), list[list[int]]()
     last = free[below(seed, 0, len(free))]
     while len(free) >= k:
         if random_seeds:
@@ -130,7 +131,7 @@ def kaca(table: Table, k: int, seed: int, *, start: str) -> list[int]:
 
 
 def threshold(table: Table, k: int, seed: int, limit: float, budget: int) -> list[int] | None:
-    free, groups = list(range(table.rows)), []
+    free, groups = list(range(table.rows)), list[list[int]]()
     while free:
         group = [free[below(seed, len(groups), len(free))]]
         free.remove(group[0])
@@ -151,3 +152,26 @@ def threshold(table: Table, k: int, seed: int, limit: float, budget: int) -> lis
         return None
     join(table, kept, sorted(rest))
     return labels_of(kept, table.rows)
+
+
+def least_loss(table: Table, k: int) -> Fraction:
+    """The least Total-IL of any partition into groups of at least k, by trying all. Halves of a group of 2k lose no more."""
+    best: dict[int, Fraction] = {0: Fraction(0)}
+
+    def solve(left: int) -> Fraction | None:
+        if left not in best:
+            rows = [row for row in range(table.rows) if left >> row & 1]
+            found = []
+            for size in range(k, min(2 * k, len(rows) + 1)):
+                for others in combinations(rows[1:], size - 1):
+                    group = (rows[0], *others)
+                    rest = solve(left & ~sum(1 << row for row in group))
+                    found += [rest + table.loss(group)] if rest is not None else []
+            if not found:
+                return None
+            best[left] = min(found)
+        return best[left]
+
+    least = solve((1 << table.rows) - 1)
+    assert least is not None
+    return least

@@ -288,6 +288,7 @@ SAME: dict[str, tuple[dict[str, Any], str, list[str]]] = {
     "hierarchy": ({"hierarchy": {"a": "/t.csv"}}, '[columns.a]\nhierarchy = "/t.csv"', ["--hierarchy", "a=/t.csv"]),
     "allow": ({"allow": "o"}, "[columns.o]\nallow = true", ["--allow", "o"]),
     "preset": ({"preset": "public"}, 'preset = "public"', ["--preset", "public"]),
+    "block": ({"block": 500}, "block = 500", ["--block", "500"]),
     "ranges": ({"ranges": "grid"}, 'ranges = "grid"', ["--ranges", "grid"]),
     "step": (
         {"ranges": "grid", "step": {"a": 2}},
@@ -361,6 +362,7 @@ CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "weight": ({"weight": {"a": 0.1}}, {"weight": {"a": 10}}),
     "statistic": ({}, {"statistic": {"a": "mean"}}),
     "preset": ({}, {"preset": "public"} | {"k": 11}),
+    "block": ({"method": "gccg"}, {"method": "gccg", "block": 30}),
     "suppress": ({}, {"suppress": 0.2}),
     "alpha": ({}, {"alpha": 0.3}),
     "l": ({}, {"l": 4}),

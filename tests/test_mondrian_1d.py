@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import kohort
 from kohort import datasets, encoding, schema, testing
-from kohort.algorithms import METHODS, mondrian_1d
+from kohort.algorithms import METHODS, Options, mondrian_1d
 from kohort.checks import Checks
 from kohort.engines import ENGINES
 from kohort.privacy import Promise
@@ -120,7 +120,7 @@ def test_nothing_is_left_out():
 def test_no_rows():
     table = pa.table({"a": [1, 2]})
     points = encoding.encode(table, schema.resolve(kohort.Job.build(quasi="a").columns, table)).take(np.arange(0))
-    made = mondrian_1d.partition(points, Checks(Promise(k=2), 0), mondrian_1d.Mondrian1dOptions(), 0, Progress(1))
+    made = mondrian_1d.partition(points, Checks(Promise(k=2), 0), Options(), 0, Progress(1))
     assert made.labels.size == 0
     assert made.boxes is not None
     assert made.boxes[0].shape == (0, 1)

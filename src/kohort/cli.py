@@ -252,22 +252,9 @@ def audit(
 def methods(as_json: bool) -> None:
     """List every method: paper, cost, options, what it can promise."""
     from kohort.algorithms import METHODS
+    from kohort.privacy import DEFINITIONS
 
-    told: list[dict[str, Any]] = [
-        {
-            "name": method.name,
-            "summary": method.summary,
-            "paper": method.paper,
-            "cost": method.cost,
-            "good_for": method.good_for,
-            "promises": list(method.promises),
-            "options": {
-                name: {"default": option.default, "description": option.description}
-                for name, option in method.options.model_fields.items()
-            },
-        }
-        for method in METHODS.values()
-    ]
+    told = [method.to_dict() for method in METHODS.values()]
     if as_json:
         say(json.dumps({"methods": told}))
         return
@@ -275,9 +262,14 @@ def methods(as_json: bool) -> None:
         say(click.style(method["name"], bold=True) + f": {method['summary']}")
         for what in ("paper", "cost", "good_for"):
             say(f"  {what.replace('_', ' '):<9} {method[what]}")
-        say(f"  promises  {', '.join(method['promises'])}")
+        if method["promises"] != list(DEFINITIONS):
+            say(f"  promises  {', '.join(method['promises'])}")
         for name, option in method["options"].items():
-            say(f"  --option {name}={json.dumps(option['default'])}  {option['description']}")
+            values = "|".join(option["choices"] or ()) or json.dumps(option["default"])
+            default = f" [default: {option['default']}]" if option["choices"] and option["default"] else ""
+            say(f"  --option {name}={values}  {option['description']}{default}")
+    say(f"\nWhere nothing else is said, a method keeps every promise: {', '.join(DEFINITIONS)}.")
+    say("A block is a part of at most 20,000 rows (--block) of a table of more than twice as many.")
 
 
 @group.command(short_help="Make up a hospital and anonymize it.", epilog="Example: kohort demo --folder sample --k 10")

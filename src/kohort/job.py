@@ -246,7 +246,7 @@ def _method_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
     name, option = nested.get("method", "auto"), nested.get("option", {})
     method = METHODS.get(AUTO if name == "auto" else name) if isinstance(name, str) else None
     if method is None:
-        yield f"There is no method {name!r}.{nearest(str(name), METHODS)}"
+        yield f"There is no method {name!r}.{did_you_mean(str(name), METHODS)} Known: {', '.join(METHODS)}."
     elif isinstance(option, Mapping):
         try:
             method.options.model_validate(option)
@@ -261,8 +261,12 @@ def _sentences(error: ValidationError, model: type[BaseModel], where: str = "set
         place = ".".join([*path, last])
         if finding["type"] == "extra_forbidden":
             elsewhere = " It belongs under [promise]." if not path and last in Promise.model_fields else None
-            lead = f"There is no setting {place!r}" if model is Job else f"{where} has no option {place!r}"
-            yield f"{lead}.{elsewhere or nearest(last, _fields(model, path))}"
+            if model is Job:
+                yield f"There is no setting {place!r}.{elsewhere or nearest(last, _fields(model, path))}"
+            else:
+                known = ", ".join(model.model_fields)
+                has = f" Its options: {known}." if known else " It has no options."
+                yield f"{where} has no option {place!r}.{did_you_mean(last, model.model_fields)}{has}"
         elif finding["type"] == "missing":
             yield f"{place} is not given."
         elif finding["type"] == "literal_error":

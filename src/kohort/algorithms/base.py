@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,3 +68,25 @@ class Method:
     """Dearer than n log n, so that a large table is cut into blocks first."""
     uses_secrets: Callable[[Any], bool] = lambda _options: False
     """Whether it looks at the sensitive columns too, given these options: they are then `points.beside`."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a user may want to know of it, as `kohort methods --json` prints it."""
+        told = {name: getattr(self, name) for name in ("name", "summary", "paper", "cost", "good_for")}
+        options = {
+            name: {"default": option.default, "choices": _choices(option.annotation), "description": option.description}
+            for name, option in self.options.model_fields.items()
+        }
+        rooms = {"in_blocks": self.in_blocks, "recodes_globally": self.recodes_globally}
+        return {**told, **rooms, "promises": list(self.promises), "options": options}
+
+
+def _choices(annotation: Any) -> list[Any] | None:
+    """The values that an option may have, if they are few.
+
+    >>> _choices(Literal["a", "b"] | None), _choices(int)
+    (['a', 'b'], None)
+    """
+    if get_origin(annotation) is Literal:
+        return list(get_args(annotation))
+    found = [choice for part in get_args(annotation) for choice in _choices(part) or ()]
+    return found or None

@@ -20,11 +20,7 @@ from kohort.errors import PromiseError
 from kohort.progress import Progress
 
 
-class DataflyOptions(Options):
-    """`datafly` has none."""
-
-
-def partition(points: Points, checks: Checks, options: DataflyOptions, seed: int, progress: Progress) -> Partition:
+def partition(points: Points, checks: Checks, options: Options, seed: int, progress: Progress) -> Partition:
     """The classes of the first vector that may be published, in the order of their boxes."""
     del options, seed  # nothing here is random
     table = FullDomain(points, checks, progress)
@@ -54,7 +50,7 @@ METHOD = Method(
     paper="Sweeney 2002",
     cost="n, times the levels of all columns",
     good_for="the same text for the same value everywhere, many columns, comparisons",
-    options=DataflyOptions,
+    options=Options,
     partition=partition,
     recodes_globally=True,
     uses_row_order=lambda _options: False,

@@ -37,11 +37,7 @@ from kohort.progress import Progress
 MOST_VECTORS = 1 << 26
 
 
-class IncognitoOptions(Options):
-    """`incognito` has none."""
-
-
-def partition(points: Points, checks: Checks, options: IncognitoOptions, seed: int, progress: Progress) -> Partition:
+def partition(points: Points, checks: Checks, options: Options, seed: int, progress: Progress) -> Partition:
     """The classes of the best vector, in the order of their boxes."""
     del options, seed  # nothing here is random
     table = FullDomain(points, checks, progress)
@@ -194,7 +190,7 @@ METHOD = Method(
     paper="LeFevre, DeWitt, Ramakrishnan 2005",
     cost="distinct combinations, times the combinations of levels",
     good_for="the same text for the same value everywhere, trees that were agreed on, few columns",
-    options=IncognitoOptions,
+    options=Options,
     partition=partition,
     recodes_globally=True,
     uses_row_order=lambda _options: False,

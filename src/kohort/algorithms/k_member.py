@@ -22,11 +22,7 @@ from kohort.checks import Checks
 from kohort.progress import Progress
 
 
-class KMemberOptions(Options):
-    """`k-member` has none."""
-
-
-def partition(points: Points, checks: Checks, options: KMemberOptions, seed: int, progress: Progress) -> Partition:
+def partition(points: Points, checks: Checks, options: Options, seed: int, progress: Progress) -> Partition:
     """Grow, then join the rest."""
     del options
     return grown(points, checks, seed, progress, random_seeds=False)
@@ -57,7 +53,7 @@ METHOD = Method(
     paper="Byun, Kamra, Bertino, Li 2007; compared with in paper 004",
     cost="n^2 / k x axes within a block",
     good_for="little loss at small k",
-    options=KMemberOptions,
+    options=Options,
     partition=partition,
     in_blocks=True,
 )

@@ -14,11 +14,7 @@ from kohort.checks import Checks
 from kohort.progress import Progress
 
 
-class KMembersOptions(Options):
-    """`k-members` has none."""
-
-
-def partition(points: Points, checks: Checks, options: KMembersOptions, seed: int, progress: Progress) -> Partition:
+def partition(points: Points, checks: Checks, options: Options, seed: int, progress: Progress) -> Partition:
     """Grow, then join the rest."""
     del options
     return grown(points, checks, seed, progress, random_seeds=True)
@@ -30,7 +26,7 @@ METHOD = Method(
     paper="Wang, Liu, Gao (paper 000)",
     cost="n^2 / k x axes within a block",
     good_for="the same as k-member, a little quicker",
-    options=KMembersOptions,
+    options=Options,
     partition=partition,
     in_blocks=True,
 )

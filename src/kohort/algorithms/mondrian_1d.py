@@ -33,11 +33,7 @@ Interval = tuple[int, int, int]
 """(axis, first, last): a run of rows in the order of an axis."""
 
 
-class Mondrian1dOptions(Options):
-    """`mondrian-1d` has none."""
-
-
-def partition(points: Points, checks: Checks, options: Mondrian1dOptions, seed: int, progress: Progress) -> Partition:
+def partition(points: Points, checks: Checks, options: Options, seed: int, progress: Progress) -> Partition:
     """The regions that are not empty, in the order of their intervals."""
     del options, seed  # nothing here is random
     shape = (len(points.axes), max((axis.size for axis in points.axes), default=0))
@@ -119,7 +115,7 @@ METHOD = Method(
     paper="Murthy, Srinivas (paper 002); LeFevre, DeWitt, Ramakrishnan 2006",
     cost="n, times the cuts of a column",
     good_for="the same text for the same value everywhere, numbers, few columns",
-    options=Mondrian1dOptions,
+    options=Options,
     partition=partition,
     recodes_globally=True,
     uses_row_order=lambda _options: False,

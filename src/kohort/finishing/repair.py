@@ -78,14 +78,15 @@ def _merge_some(
     following[tail] = -1
     goes_to = np.arange(groups)
     tables = points.kernel_tables()
-    step = merging.merge_failing(
-        tables, checks.rules, checks.tally(), checks.row_secrets, _neighbourhoods(points, labels, sizes, head, tables),
-        head, tail, following, stands, goes_to, groups * 3 // 4, seed, np.int64(step), np.empty_like(checks.row_secrets), progress.slot(),
+    boxes, secrets = _neighbourhoods(points, labels, sizes, head, tables), checks.row_secrets
+    next_step = merging.merge_failing(
+        tables, checks.rules, checks.tally(), secrets, boxes, head, tail, following, stands, goes_to,
+        groups * 3 // 4, seed, np.int64(step), np.empty_like(secrets), progress.slot(),
     )  # fmt: skip
     left = goes_to == np.arange(groups)
     while (goes_to[goes_to] != goes_to).any():  # what was merged into a group that was merged later
         goes_to = goes_to[goes_to]
-    return merged(labels, goes_to), stands[left], step
+    return merged(labels, goes_to), stands[left], int(next_step)
 
 
 def _neighbourhoods(

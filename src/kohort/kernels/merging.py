@@ -30,7 +30,7 @@ def merge_failing(
     step: int | np.int64,  # of the random numbers
     members: NDArray[np.int64],  # scratch (rows, secrets)
     state: NDArray[np.int64],  # IN state[1] = stop now
-) -> int:
+) -> int | np.int64:
     """Ends when all stand, or few are left; the next step. A group that was merged away counts as one that stands."""
     failing, left = np.int64(0), stands.size
     for group in range(stands.size):
