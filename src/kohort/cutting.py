@@ -30,7 +30,8 @@ def cut_table(
 
     rows, columns = points.codes.shape
     secrets = checks.row_secrets
-    layout, word_count = layout_of([*(axis.size for axis in points.axes), *(secrets.max(axis=0, initial=0) + 1).tolist()], columns)
+    sizes = [*(axis.size for axis in points.axes), *(secrets.max(axis=0, initial=0) + 1).tolist()]
+    layout, word_count = layout_of(sizes, columns)
     words = np.zeros((2, word_count, rows), np.uint64)
     pack(points.codes, layout, 0, words[0])
     pack(secrets, layout, columns, words[0])

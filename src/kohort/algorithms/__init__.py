@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
-from kohort.algorithms import datafly, gccg, incognito, k_member, k_members, kaca, mondrian, mondrian_1d, threshold
+from kohort.algorithms import (
+    c_means,
+    datafly,
+    gccg,
+    incognito,
+    k_member,
+    k_members,
+    kaca,
+    kmeans_adjusted,
+    kmeans_filled,
+    kmeans_then_adjusted,
+    mdav,
+    mondrian,
+    mondrian_1d,
+    oka,
+    threshold,
+)
 from kohort.algorithms.base import Method, Options, Partition
 
-_FILES = (mondrian, mondrian_1d, k_member, k_members, gccg, kaca, threshold, incognito, datafly)
+_FILES = (
+    mondrian, mondrian_1d, k_member, k_members, gccg, kaca, oka, kmeans_adjusted, kmeans_filled, kmeans_then_adjusted, c_means,
+    threshold, mdav, incognito, datafly,
+)  # fmt: skip
 METHODS: dict[str, Method] = {file.METHOD.name: file.METHOD for file in _FILES}
 
 __all__ = ["METHODS", "Method", "Options", "Partition"]

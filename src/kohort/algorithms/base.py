@@ -62,6 +62,8 @@ class Method:
     """Names of `privacy.DEFINITIONS` that it can keep."""
     uses_row_order: Callable[[Any], bool] = lambda _options: True
     """Whether the labels depend on the order of the rows, given these options; if so they are put in canonical order."""
+    may_refuse: bool = False
+    """Whether it may say that it cannot where all rows as one group could; its options then say how far it goes."""
     recodes_globally: bool = False
     """One set of intervals or levels a column for the whole table: the same value is published alike everywhere."""
     in_blocks: bool = False

@@ -69,4 +69,5 @@ METHOD = Method(
     options=ThresholdOptions,
     partition=partition,
     in_blocks=True,
+    may_refuse=True,
 )

@@ -105,14 +105,15 @@ class MemoryEngine:
             self._publication = Publication(self._table, self._schema, points, partition, boxes)
             self._order = self._row_order(partition.labels)
             classes = self._publication.classes()
+            is_star = np.equal(partition.labels, -1 if partition.star is None else partition.star)
             measured = loss.measure(points, partition, boxes, classes, self._job.promise.k)
         return Result(
-            labels=np.where(partition.labels == partition.star, -1, partition.labels) if partition.star else partition.labels,
+            labels=np.where(is_star, -1, partition.labels),
             loss=measured,
             clusters=len(boxes.sizes),
             blocks=partition.blocks,
             class_sizes=self._checks.sizes(np.append(classes, -1)[partition.labels]),
-            suppressed=int(np.count_nonzero(partition.labels < 0) + np.count_nonzero(partition.labels == partition.star)),
+            suppressed=int(np.count_nonzero((partition.labels < 0) | is_star)),
             axes={axis.name: axis.describe() for axis in points.axes},
         )
 

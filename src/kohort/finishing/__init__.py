@@ -29,7 +29,7 @@ def finish(
     budget = checks.budget - int(np.count_nonzero(labels < 0))
     if not checks.budget and checks.standing(labels).all():
         return labels
-    labels = suppress_failing(checks, labels, budget)
+    labels = _without_failing(checks, labels, budget)
     labels = repair(points, checks, labels, progress)
     budget = checks.budget - int(np.count_nonzero(labels < 0))
     if budget > 0:
@@ -39,6 +39,13 @@ def finish(
     if not (labels >= 0).any() and points.rows:
         raise PromiseError("No row would be left: no group keeps what is promised. Allow less to be suppressed, or promise less.")
     return labels if block else stand_alone(points, checks, labels, progress)
+
+
+def _without_failing(checks: Checks, labels: NDArray[np.int64], budget: int) -> NDArray[np.int64]:
+    """Failing groups left out, unless those that stay could then keep the promise in no way, not even as one."""
+    fewer = suppress_failing(checks, labels, budget)
+    kept = np.flatnonzero(fewer >= 0)
+    return fewer if checks.take(kept).standing(np.zeros(len(kept), np.int64)).all() else labels
 
 
 def stand_alone(points: Points, checks: Checks, labels: NDArray[np.int64], progress: Progress) -> NDArray[np.int64]:

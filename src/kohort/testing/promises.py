@@ -17,7 +17,7 @@ from kohort.job import Job
 from kohort.privacy import SECRECY
 from kohort.testing.asking import BINDING, PARAMETERS, STRONGEST, TYPICAL, with_promises
 from kohort.testing.counting import Held, grouped, value_of
-from kohort.testing.requiring import identity, require_kept
+from kohort.testing.requiring import identity, refusals_allowed, require_kept
 from kohort.testing.tables import (
     EXAMPLES,
     EXAMPLES_PER_PROMISE,
@@ -50,6 +50,8 @@ def kept_in_many_classes(method: Method, promise: str) -> None:
             for roles in ({"drop": "person"}, {"unit": "person"}):
                 job = {"quasi": table.column_names[:4], "sensitive": "secret", "method": method.name, "option": option, "seed": 7}
                 release = require_kept(table, Job.build(**job, **roles, **asked, k=4))
+                if release is None and method.may_refuse:
+                    continue
                 assert release is not None
                 assert release.labels.max() >= (2 if method.recodes_globally else 8), "rows that could be told apart"
 
@@ -88,8 +90,9 @@ def changes_nothing_if_kept(method: Method, promise: str) -> None:
     large = large_table()
     for option in option_sets(method):
         job = {"quasi": large.column_names[:4], "sensitive": "secret", "drop": "person", "method": method.name, "option": option}
-        check(large, Job.build(**job, seed=7, k=60))
-    assert times, "what such a large release keeps can be asked for"
+        with refusals_allowed(method):
+            check(large, Job.build(**job, seed=7, k=60))
+    assert times or method.may_refuse, "what such a large release keeps can be asked for"
     with_promises(method, st.just({}), check, EXAMPLES_PER_PROMISE // 2)
 
 
@@ -160,5 +163,6 @@ def same_promises_at_any_thread_count(method: Method) -> None:
     """1 and 4 threads give the same labels, whatever is promised."""
     for option in option_sets(method):
         table, job = enough_for_threads(method, option, l=4, alpha=0.5, t=0.4, suppress=0.01)
-        one, four = (api.anonymize(table, job, threads=threads).labels for threads in (1, 4))
-        assert np.array_equal(one, four)
+        with refusals_allowed(method):
+            one, four = (api.anonymize(table, job, threads=threads).labels for threads in (1, 4))
+            assert np.array_equal(one, four)
