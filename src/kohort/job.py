@@ -115,6 +115,10 @@ class Job(BaseModel):
         """Sensitive columns between whose values a distance counts that needs a tree or an order."""
         return [name for name, asked in self.secrecy().items() if asked.t is not None and asked.distance != "equal"]
 
+    def compared(self) -> list[str]:
+        """Sensitive columns that the method looks at too."""
+        return self.names("sensitive") if self.algorithm.uses_secrets(self.method_options()) else []
+
     def tree_files(self) -> list[Path]:
         """Every tree file that this job may read."""
         named = [Path(column.hierarchy) for column in self.columns.values() if isinstance(column.hierarchy, str)]

@@ -24,11 +24,7 @@ from kohort.finishing import merged
 from kohort.progress import Progress
 
 
-class CMeansOptions(FeatureOptions):
-    """Options of `c-means`."""
-
-
-def partition(points: Points, checks: Checks, options: CMeansOptions, seed: int, progress: Progress) -> Partition:
+def partition(points: Points, checks: Checks, options: FeatureOptions, seed: int, progress: Progress) -> Partition:
     """Rounds until no row moves, then small clusters join others."""
     if points.rows < 2 * checks.k:
         return Partition(np.zeros(points.rows, np.int64))
@@ -61,7 +57,7 @@ METHOD = Method(
     paper="Chiu, Tsai 2007, as surveyed in paper 004",
     cost="n log n a round at best, n^2/k at worst, up to 100 rounds",
     good_for="columns of which some cluster and some do not",
-    options=CMeansOptions,
+    options=FeatureOptions,
     partition=partition,
     in_blocks=True,
     uses_secrets=uses_secrets,

@@ -23,11 +23,7 @@ from kohort.checks import Checks
 from kohort.progress import Progress
 
 
-class KMeansAdjustedOptions(FeatureOptions):
-    """Options of `kmeans-adjusted`."""
-
-
-def partition(points: Points, checks: Checks, options: KMeansAdjustedOptions, seed: int, progress: Progress) -> Partition:
+def partition(points: Points, checks: Checks, options: FeatureOptions, seed: int, progress: Progress) -> Partition:
     """The best of all rounds."""
     if points.rows < 2 * checks.k:
         return Partition(np.zeros(points.rows, np.int64))
@@ -41,7 +37,7 @@ METHOD = Method(
     paper="El-Rashidy et al. (paper 004), algorithm No. 1",
     cost="n log n a round at best, n^2/k at worst, up to 100 rounds",
     good_for="small square error, classes of nearly equal size",
-    options=KMeansAdjustedOptions,
+    options=FeatureOptions,
     partition=partition,
     in_blocks=True,
     uses_secrets=uses_secrets,

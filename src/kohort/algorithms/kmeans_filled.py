@@ -23,11 +23,7 @@ from kohort.checks import Checks
 from kohort.progress import Progress
 
 
-class KMeansFilledOptions(FeatureOptions):
-    """Options of `kmeans-filled`."""
-
-
-def partition(points: Points, checks: Checks, options: KMeansFilledOptions, seed: int, progress: Progress) -> Partition:
+def partition(points: Points, checks: Checks, options: FeatureOptions, seed: int, progress: Progress) -> Partition:
     """The best of all rounds."""
     if points.rows < 2 * checks.k:
         return Partition(np.zeros(points.rows, np.int64))
@@ -42,7 +38,7 @@ METHOD = Method(
     paper="El-Rashidy et al. (paper 004), algorithm No. 2",
     cost="n log n a round at best, n^2/k at worst, up to 100 rounds",
     good_for="comparing with paper 004; classes of nearly equal size",
-    options=KMeansFilledOptions,
+    options=FeatureOptions,
     partition=partition,
     in_blocks=True,
     uses_secrets=uses_secrets,

@@ -24,11 +24,7 @@ from kohort.checks import Checks
 from kohort.progress import Progress
 
 
-class KMeansThenAdjustedOptions(FeatureOptions):
-    """Options of `kmeans-then-adjusted`."""
-
-
-def partition(points: Points, checks: Checks, options: KMeansThenAdjustedOptions, seed: int, progress: Progress) -> Partition:
+def partition(points: Points, checks: Checks, options: FeatureOptions, seed: int, progress: Progress) -> Partition:
     """The last round, adjusted."""
     if points.rows < 2 * checks.k:
         return Partition(np.zeros(points.rows, np.int64))
@@ -43,7 +39,7 @@ METHOD = Method(
     paper="El-Rashidy et al. (paper 004), algorithm No. 3",
     cost="n log n a round at best, n^2/k at worst, up to 100 rounds",
     good_for="comparing with paper 004; quicker than kmeans-adjusted",
-    options=KMeansThenAdjustedOptions,
+    options=FeatureOptions,
     partition=partition,
     in_blocks=True,
     uses_secrets=uses_secrets,

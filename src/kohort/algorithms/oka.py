@@ -20,11 +20,7 @@ from kohort.checks import Checks
 from kohort.progress import Progress
 
 
-class OkaOptions(FeatureOptions):
-    """Options of `oka`."""
-
-
-def partition(points: Points, checks: Checks, options: OkaOptions, seed: int, progress: Progress) -> Partition:
+def partition(points: Points, checks: Checks, options: FeatureOptions, seed: int, progress: Progress) -> Partition:
     """One pass over the sorted rows, then the adjustment."""
     from kohort.kernels.nests import build
     from kohort.kernels.one_pass import join_nearest
@@ -50,7 +46,7 @@ METHOD = Method(
     paper="Lin, Wei 2008, as surveyed in paper 004",
     cost="n log n at best, n^2/k at worst",
     good_for="a quick clustering; comparing with paper 004",
-    options=OkaOptions,
+    options=FeatureOptions,
     partition=partition,
     in_blocks=True,
     uses_secrets=uses_secrets,

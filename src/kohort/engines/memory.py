@@ -61,7 +61,7 @@ class MemoryEngine:
                 folder=job.hierarchies,
                 missing=job.missing,
                 ranges=job.ranges,
-                measured=job.measured(),
+                measured={*job.measured(), *job.compared()},
             )
 
     def encode(self) -> None:
@@ -72,9 +72,8 @@ class MemoryEngine:
             self._checks = Checks(job.promise, table.num_rows, secrets, units, suppress=job.suppress)
             self._checks.require_whole_table()
             self._points = encoding.encode(table, self._schema)
-            if job.algorithm.uses_secrets(job.method_options()):
-                beside = encoding.encode(table, self._schema, self._schema.named("sensitive"))
-                self._points = replace(self._points, beside=beside)
+            if job.compared():
+                self._points = replace(self._points, beside=encoding.encode(table, self._schema, job.compared()))
 
     def partition(self) -> None:
         job, points, checks = self._job, self._points, self._checks
