@@ -70,6 +70,10 @@ class Checks:
         secrets = tuple(secret.only(rows) for secret in self.secrets)
         return Checks(self.promise, len(rows), secrets, units, suppress=self.suppress)
 
+    def k_alone(self) -> Checks:
+        """Only that each group has k rows."""
+        return Checks(self.promise, self.rows, suppress=self.suppress)
+
     def stand_among_themselves(self, labels: NDArray[np.int64]) -> bool:
         """Whether all groups stand in a release of only the rows that have a label: it is compared with itself."""
         kept = np.flatnonzero(labels >= 0)

@@ -62,6 +62,8 @@ class Method:
     """Names of `privacy.DEFINITIONS` that it can keep."""
     uses_row_order: Callable[[Any], bool] = lambda _options: True
     """Whether the labels depend on the order of the rows, given these options; if so they are put in canonical order."""
+    asks_while_grouping: bool = False
+    """Whether a promise changes how it groups even where its groups would keep it anyway: it is first tried with k alone."""
     may_refuse: bool = False
     """Whether it may say that it cannot where all rows as one group could; its options then say how far it goes."""
     recodes_globally: bool = False

@@ -7,6 +7,7 @@ may stand. Blocks are numbered left to right and have their own random numbers, 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from kohort.axes import Points
 from kohort.checks import Checks
 from kohort.cutting import cut_table
 from kohort.encoding import splitmix64
+from kohort.errors import PromiseError
 from kohort.progress import Progress, Task
 
 
@@ -26,7 +28,7 @@ def partition_table(
 ) -> Partition:
     """What a method makes of a table, finished: every group keeps the promise, no more is left out than allowed."""
     if not method.in_blocks or not block or points.rows <= 2 * block:
-        made = method.partition(points, checks, options, seed, progress)
+        made = _partition(method, points, checks, options, seed, progress)
         return made if made.boxes is not None else Partition(finishing.finish(points, checks, made.labels, progress))
     blocks = rows_of_blocks(cut_table(points, checks, progress, largest=block))
     labels = [np.empty(0, np.int64)] * len(blocks)
@@ -34,7 +36,7 @@ def partition_table(
     def work(number: int) -> Task:
         def task() -> Iterable[Task]:
             inside, bound = points.take(blocks[number]), checks.take(blocks[number])
-            made = method.partition(inside, bound, options, seed_of(seed, number), progress)
+            made = _partition(method, inside, bound, options, seed_of(seed, number), progress)
             labels[number] = finishing.finish(inside, bound, made.labels, progress, block=True)
             return ()
 
@@ -46,6 +48,16 @@ def partition_table(
         whole[rows] = np.where(inside < 0, -1, inside + groups)
         groups += int(inside.max(initial=-1)) + 1
     return Partition(finishing.stand_alone(points, checks, whole, progress), blocks=len(blocks))
+
+
+def _partition(method: Method, points: Points, checks: Checks, options: Any, seed: int, progress: Progress) -> Partition:
+    """What a method makes of a block. A promise that its groups keep anyway changes nothing."""
+    if method.asks_while_grouping and checks.beyond_k:
+        with suppress(PromiseError):
+            plain = method.partition(points, checks.k_alone(), options, seed, progress)
+            if checks.standing(plain.labels).all():
+                return plain
+    return method.partition(points, checks, options, seed, progress)
 
 
 def rows_of_blocks(labels: NDArray[np.int64]) -> list[NDArray[np.int64]]:

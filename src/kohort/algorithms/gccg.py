@@ -107,4 +107,5 @@ METHOD = Method(
     options=GCCGOptions,
     partition=partition,
     in_blocks=True,
+    asks_while_grouping=True,
 )

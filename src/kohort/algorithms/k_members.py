@@ -29,4 +29,5 @@ METHOD = Method(
     options=Options,
     partition=partition,
     in_blocks=True,
+    asks_while_grouping=True,
 )

@@ -60,4 +60,5 @@ METHOD = Method(
     options=KACAOptions,
     partition=partition,
     in_blocks=True,
+    asks_while_grouping=True,
 )

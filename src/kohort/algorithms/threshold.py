@@ -69,5 +69,6 @@ METHOD = Method(
     options=ThresholdOptions,
     partition=partition,
     in_blocks=True,
+    asks_while_grouping=True,
     may_refuse=True,
 )
