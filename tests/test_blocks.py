@@ -1,0 +1,69 @@
+"""Blocks: a large table is cut by Mondrian before methods that compare rows with rows see it, and each part is as if alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import kohort as kh
+from kohort import datasets, encoding, schema
+from kohort.algorithms import METHODS
+from kohort.algorithms.blocks import partition_table, rows_of_blocks, seed_of
+from kohort.checks import Checks
+from kohort.cutting import cut_table
+from kohort.job import Job
+from kohort.progress import Progress
+
+TABLE = datasets.census(900, quasi=4)
+QUASI = TABLE.column_names[:4]
+
+
+def bound(**asked):
+    job = Job.build(quasi=QUASI, sensitive="s1", seed=7, **{"k": 5, **asked})
+    points = encoding.encode(TABLE, schema.resolve(job.columns, TABLE))
+    return job, points, Checks(job.promise, points.rows, suppress=job.suppress)
+
+
+@pytest.mark.parametrize("largest", [30, 100, 449, 900])
+def test_parts_are_no_larger_than_asked_and_may_stand(largest):
+    _job, points, checks = bound()
+    sizes = np.bincount(cut_table(points, checks, Progress(1), largest=largest))
+    assert sizes.sum() == 900
+    assert checks.k <= sizes.min() <= sizes.max() <= largest
+    assert sizes.max() > largest / 2 - checks.k  # not cut further than asked
+
+
+@pytest.mark.parametrize("block", [0, 450, 10_000, 449, 225, 100])
+def test_up_to_twice_the_size_is_one_block(block):
+    release = kh.anonymize(TABLE, quasi=QUASI, sensitive="s1", k=5, method="gccg", block=block, seed=7)
+    blocks = release.summary()["blocks"]
+    assert blocks == 1 if block in (0, 450, 10_000) else 900 / block <= blocks < 900 / block * 2
+
+
+@pytest.mark.parametrize("method", [name for name, method in METHODS.items() if method.in_blocks])
+def test_a_block_is_worked_on_as_if_it_were_alone(method):
+    job, points, checks = bound(method=method, block=120)
+    options, progress = job.method_options(), Progress(2)
+    whole = partition_table(job.algorithm, points, checks, options, 7, 120, progress).labels
+    for number, rows in enumerate(rows_of_blocks(cut_table(points, checks, progress, largest=120))):
+        alone = job.algorithm.partition(points.take(rows), checks.take(rows), options, seed_of(7, number), progress).labels
+        assert np.array_equal(np.unique(whole[rows], return_inverse=True)[1], np.unique(alone, return_inverse=True)[1])
+    assert sorted(set(whole.tolist())) == list(range(whole.max() + 1))
+
+
+def test_methods_that_need_no_blocks_make_none():
+    for method in (name for name, method in METHODS.items() if not method.in_blocks):
+        release = kh.anonymize(TABLE, quasi=QUASI, sensitive="s1", k=5, method=method, block=50, seed=7)
+        assert release.summary()["blocks"] == 1
+
+
+def test_blocks_have_their_own_random_numbers():
+    assert len({seed_of(seed, number) for seed in range(20) for number in range(20)}) == 400
+
+
+def test_rows_left_out_stay_within_the_share_of_each_block():
+    asked = {"quasi": QUASI, "sensitive": "s1", "k": 5, "method": "k-member", "block": 60, "seed": 7}
+    release = kh.anonymize(TABLE, suppress=0.1, **asked)
+    assert release.summary()["blocks"] > 8
+    assert 0 < release.summary()["suppressed"] <= 90
+    assert release.loss.leaf < kh.anonymize(TABLE, **asked).loss.leaf
