@@ -24,11 +24,12 @@ def pool_of(points: Points, order: NDArray[np.int64] | None = None) -> Pool:
     places = np.empty((len(points.axes), len(rows)), np.int32)
     values: list[NDArray[np.int64]] = []
     first = [0]
-    for axis in range(len(points.axes)):
-        occurring, place = np.unique(points.codes[rows, axis], return_inverse=True)
-        places[axis] = place + first[-1]
-        values.append(occurring.astype(np.int64))
-        first.append(first[-1] + len(occurring))
+    for number, axis in enumerate(points.axes):
+        codes = points.codes[rows, number]
+        occurs = np.bincount(codes, minlength=axis.size) > 0
+        places[number] = (np.cumsum(occurs) - 1 + first[-1])[codes]
+        values.append(np.flatnonzero(occurs))
+        first.append(first[-1] + len(values[-1]))
     return Pool(
         places=places,
         first=np.array(first, np.int64),

@@ -81,8 +81,9 @@ def _fitting(asked: dict[str, Any], table: pa.Table) -> dict[str, Any] | None:
 def with_promises(
     method: Method, drawn: st.SearchStrategy[dict[str, Any]], test: Callable[[pa.Table, Job], object], examples: int
 ) -> None:
-    """Run a test with every set of options on random tables with random settings."""
-    for option in option_sets(method):
+    """Run a test on random tables with random settings, so many in all, with every set of options."""
+    sets = option_sets(method)
+    for option in sets:
 
         def on_random(option: dict[str, Any], table: pa.Table, k: int, asked: dict[str, Any]) -> None:
             fitting = _fitting(asked, table)
@@ -90,4 +91,4 @@ def with_promises(
                 with refusals_allowed(method):
                     test(table, job_for(method, option, k, **fitting))
 
-        sized(examples)(given(st.just(option), tables(least=12), st.integers(2, 5), drawn)(on_random))()
+        sized(-(-examples // len(sets)))(given(st.just(option), tables(least=12), st.integers(2, 5), drawn)(on_random))()

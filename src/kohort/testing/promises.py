@@ -44,6 +44,8 @@ def kept_for_persons(method: Method, promise: str) -> None:
 
 def kept_in_many_classes(method: Method, promise: str) -> None:
     """Where there is room for many classes each keeps it, of rows and of persons; and there are many."""
+    merges_only = method.in_blocks and not method.asks_while_grouping
+    least = 2 if method.recodes_globally or merges_only else 8
     table = large_table()
     for option in option_sets(method):
         for asked in BINDING[promise]:
@@ -53,15 +55,14 @@ def kept_in_many_classes(method: Method, promise: str) -> None:
                 if release is None and method.may_refuse:
                     continue
                 assert release is not None
-                assert release.labels.max() >= (2 if method.recodes_globally else 8), "rows that could be told apart"
+                assert release.labels.max() >= least, "rows that could be told apart"
 
 
 def kept_in_corners(method: Method, promise: str) -> None:
     """A sensitive column of one value, of different ones only, of missing ones only; one of thousands of values."""
-    for option in option_sets(method):
-        for asked in TYPICAL[promise]:
-            for _title, table in special_secrets():
-                require_kept(table, job_for(method, option, 3, hierarchy={"tree": TREE}, **asked))
+    for asked in TYPICAL[promise]:
+        for _title, table in special_secrets():
+            require_kept(table, job_for(method, {}, 3, hierarchy={"tree": TREE}, **asked))
     table = many_secrets(4_000 if method.in_blocks else 20_000)
     for asked in TYPICAL[promise]:
         quasi = table.column_names[:3]

@@ -15,7 +15,7 @@ from kohort.algorithms import Method
 from kohort.job import Job
 
 EXAMPLES = 30
-EXAMPLES_PER_PROMISE = 12  # for each promise, contract and set of options
+EXAMPLES_PER_PROMISE = 12  # for each promise and contract
 ROWS = 24
 TREE = (("a", "ab", "*"), ("b", "ab", "*"), ("c", "cde", "*"), ("d", "cde", "*"), ("e", "cde", "*"), ("z", "z", "*"))
 COLUMNS = {
