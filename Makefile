@@ -34,7 +34,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format
 
 bench: $(VENV)/.dev
-	KOHORT_DATA=$${KOHORT_DATA:-../shared/data} $(BIN)/python benchmarks/run.py
+	KOHORT_DATA=$${KOHORT_DATA:-../shared/data} $(BIN)/python -m benchmarks.run
 
 clean:
 	rm -rf $(VENV) kohort-demo

@@ -1,6 +1,6 @@
 """Every method on UCI Adult, whole table, in one run: what it loses, how long it takes, whether its file is k-anonymous.
 
-`make bench` prints it after the speed bars; `python benchmarks/methods.py` prints it alone, as the table of docs/methods.md.
+`make bench` prints it after the speed bars; `python -m benchmarks.methods` prints it alone, as the table of docs/methods.md.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def row(sample: datasets.Sample, job: Job) -> str:
     engine.partition()
     seconds = time.process_time() - started
     made = engine.publish()
-    published = engine.release_table()[0].to_pandas()[job.names("quasi")]
+    published = engine.release_table()[0].to_pandas()[job.names("quasi")].astype(str)
     smallest = published.value_counts(dropna=False).min()
     loss, options = made.loss, ", ".join(f"{name}={value}" for name, value in job.option.items())
     name = f"`{job.method}`" + (f" {options}" if options else "")

@@ -100,7 +100,7 @@ def _clustered(points: Points, checks: Checks, progress: Progress) -> NDArray[np
 METHOD = Method(
     name="gccg",
     summary="the record with the commonest values takes its nearest, then the next",
-    paper="Ni, Xie, Qian (paper 001)",
+    paper="Ni, Xie, Qian 2017 (paper 001)",
     cost="n^2 / k x axes within a block, divided by the parts",
     good_for="small k, quick; nothing random",
     options=GCCGOptions,

@@ -34,7 +34,7 @@ def partition(points: Points, checks: Checks, options: FeatureOptions, seed: int
 METHOD = Method(
     name="kmeans-adjusted",
     summary="k-means that evens out the sizes of its clusters after every round",
-    paper="El-Rashidy et al. (paper 004), algorithm No. 1",
+    paper="El-Rashidy et al. 2011 (paper 004), algorithm No. 1",
     cost="n log n a round at best, n^2/k at worst, up to 100 rounds",
     good_for="small square error, classes of nearly equal size",
     options=FeatureOptions,

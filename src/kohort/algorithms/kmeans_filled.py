@@ -35,7 +35,7 @@ def partition(points: Points, checks: Checks, options: FeatureOptions, seed: int
 METHOD = Method(
     name="kmeans-filled",
     summary="k-means whose clusters below k are filled before others may grow",
-    paper="El-Rashidy et al. (paper 004), algorithm No. 2",
+    paper="El-Rashidy et al. 2011 (paper 004), algorithm No. 2",
     cost="n log n a round at best, n^2/k at worst, up to 100 rounds",
     good_for="comparing with paper 004; classes of nearly equal size",
     options=FeatureOptions,

@@ -36,7 +36,7 @@ def partition(points: Points, checks: Checks, options: FeatureOptions, seed: int
 METHOD = Method(
     name="kmeans-then-adjusted",
     summary="plain k-means, the sizes of its clusters evened out once at the end",
-    paper="El-Rashidy et al. (paper 004), algorithm No. 3",
+    paper="El-Rashidy et al. 2011 (paper 004), algorithm No. 3",
     cost="n log n a round at best, n^2/k at worst, up to 100 rounds",
     good_for="comparing with paper 004; quicker than kmeans-adjusted",
     options=FeatureOptions,
