@@ -7,9 +7,20 @@ import pytest
 from kohort.algorithms import METHODS
 from kohort.engines import ENGINES
 from kohort.privacy import DEFINITIONS
-from kohort.testing import ALGORITHM_CONTRACTS, ENGINE_CONTRACTS, PROMISE_CONTRACTS
+from kohort.testing import (
+    ALGORITHM_CONTRACTS,
+    ENGINE_CONTRACTS,
+    PROMISE_CONTRACTS,
+    can_be_cancelled,
+    inputs_untouched,
+    kept_together,
+    same_at_any_thread_count,
+    too_few_rows,
+)
 
-CORE = {"mondrian", "gccg"}  # the others keep their promises by the same code, so `make test` asks only these each by itself
+CORE = ["mondrian", "gccg"]  # the others share most code with one of these, so `make test` asks them less
+OTHERS = {name: method for name, method in METHODS.items() if name not in CORE}
+QUICK = [inputs_untouched, too_few_rows, can_be_cancelled, same_at_any_thread_count, kept_together]
 PAIRS = [
     pytest.param(method, promise, id=f"{method.name}-{promise}", marks=[] if method.name in CORE else pytest.mark.slow)
     for method in METHODS.values()
@@ -22,8 +33,21 @@ def named(contract):
 
 
 @pytest.mark.parametrize("contract", ALGORITHM_CONTRACTS, ids=named)
-@pytest.mark.parametrize("method", METHODS.values(), ids=list(METHODS))
+@pytest.mark.parametrize("method", [METHODS[name] for name in CORE], ids=CORE)
 def test_method(method, contract):
+    contract(method)
+
+
+@pytest.mark.parametrize("contract", QUICK, ids=named)
+@pytest.mark.parametrize("method", OTHERS.values(), ids=list(OTHERS))
+def test_other_method(method, contract):
+    contract(method)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("contract", [contract for contract in ALGORITHM_CONTRACTS if contract not in QUICK], ids=named)
+@pytest.mark.parametrize("method", OTHERS.values(), ids=list(OTHERS))
+def test_other_method_at_length(method, contract):
     contract(method)
 
 

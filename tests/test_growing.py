@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import kohort as kh
 from kohort import encoding, schema
 from kohort.checks import Checks
 from kohort.errors import PromiseError
@@ -84,3 +85,34 @@ def test_threshold_is_the_plain_reading(made, k, seed, limit, share):
             partition(columns, "threshold", k, seed=seed, suppress=share, threshold=limit)
     else:
         assert partition(columns, "threshold", k, seed=seed, suppress=share, threshold=limit) == expected
+
+
+# --- found by use
+
+
+def test_nothing_is_wider_than_a_threshold_of_one():
+    table = pa.table({"a": [0, 100], "b": [1, 2]})
+    weights = {"a": 2 / 3, "b": 0.1}
+    release = kh.anonymize(table, quasi=["a", "b"], k=2, method="threshold", weight=weights, option={"threshold": 1})
+    assert release.summary()["classes"] == 1
+
+
+def test_a_refusal_says_in_which_block():
+    table = pa.table({"a": [0] * 20 + [50, 60, 70, 80, 90, 100]})
+    with pytest.raises(PromiseError, match=r"In block 2 of 2 .*threshold=0.01"):
+        kh.anonymize(table, quasi="a", k=3, method="threshold", option={"threshold": 0.01}, block=10)
+
+
+@pytest.mark.parametrize("method", ["mdav", "kmeans-adjusted", "oka", "gccg"])
+def test_being_allowed_to_leave_rows_out_loses_nothing(method):
+    table = pa.table({"a": [1] * 300 + [9] * 10, "s": (["x"] * 9 + ["y"]) * 31})
+    without, with_budget = (
+        kh.anonymize(table, quasi="a", sensitive="s", k=5, l=2, suppress=share, seed=1, method=method) for share in (0, 0.1)
+    )
+    assert with_budget.loss.leaf <= without.loss.leaf
+
+
+def test_rows_without_which_nothing_could_be_promised_stay():
+    table = pa.table({"x": [0, 0, 1, 5, 5, 6, 9, 9], "s": list("aaaaaabb")})
+    release = kh.anonymize(table, quasi="x", sensitive="s", k=2, l=2, suppress=0.3, method="mdav", seed=7)
+    assert release.summary()["suppressed"] <= 2

@@ -157,7 +157,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "below the floor": ({"preset": "public", "k": 5}, "k=5 is weaker than the preset public allows: 11"),
     "exact ends": ({"preset": "public", "ranges": "tight"}, "ranges=tight is weaker than the preset public allows"),
     "preset": ({"preset": "pubic"}, "Did you mean 'public'"),
-    "suppress": ({"suppress": 2}, "suppress must be less than or equal to 1"),
+    "suppress": ({"suppress": 2}, "suppress must be at most 1"),
     "allow flag": ({"other": "o", "allow": True}, "allow"),
 }
 

@@ -122,3 +122,10 @@ def test_deviation_is_the_default_only_of_complete_numbers():
 def test_deviation_needs_complete_numbers(cells):
     with pytest.raises(RequestError, match=r"'y' holds categories or missing values\. Ask for scale=range\."):
         labels_of({"x": list(range(8)), "y": cells}, 2, "deviation")
+
+
+@pytest.mark.parametrize("block", [0, 5])
+def test_whether_deviations_can_be_had_is_asked_of_the_whole_table(block):
+    table = pa.table({"a": [None, *range(1, 40)]})
+    with pytest.raises(RequestError, match="scale=range"):
+        kohort.anonymize(table, quasi="a", k=3, method="mdav", option={"scale": "deviation"}, block=block)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
@@ -263,6 +264,15 @@ class Points:
     """True values of the axes whose codes are bins."""
     beside: Points | None = None
     """The sensitive columns as points, for methods that look at them too."""
+    whole: Points | None = None
+    """The points of the whole table, if these are some of them."""
+
+    @cached_property
+    def some_missing(self) -> tuple[bool, ...]:
+        """Per axis: whether any value in the whole table is missing."""
+        if self.whole is not None:
+            return self.whole.some_missing
+        return tuple(bool((column == 0).any()) for column in self.codes.T)
 
     @property
     def rows(self) -> int:
@@ -272,7 +282,7 @@ class Points:
         """The same points in another order."""
         exact = {axis: values[order] for axis, values in self.exact.items()}
         beside = self.beside.take(order) if self.beside is not None else None
-        return Points(np.take(self.codes, order, axis=0), self.axes, self.weights, exact, beside)
+        return Points(np.take(self.codes, order, axis=0), self.axes, self.weights, exact, beside, self.whole or self)
 
     def kernel_tables(self, measure: Measure = "height") -> AxisTables:
         """The axes flattened for kernels, costs weighted."""

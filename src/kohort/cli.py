@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kohort import __version__
-from kohort.errors import KohortError, MachineError
+from kohort.errors import KohortError, MachineError, RequestError, did_you_mean
 from kohort.flags import ENCODING, MISSING, PATH, PRESETS_TOLD, names, pairs, promise_flags, tree_flags
 from kohort.running import run, say, watched_run, will_write
 
@@ -248,13 +248,17 @@ def audit(
 
 
 @group.command(short_help="List the methods.", epilog="Example: kohort methods --json")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
-def methods(as_json: bool) -> None:
-    """List every method: paper, cost, options, what it can promise."""
+def methods(names: tuple[str, ...], as_json: bool) -> None:
+    """List every method, or those named: paper, cost, options, what it can promise."""
     from kohort.algorithms import METHODS
     from kohort.privacy import DEFINITIONS
 
-    told = [method.to_dict() for method in METHODS.values()]
+    for name in names:
+        if name not in METHODS:
+            raise RequestError(f"There is no method {name!r}.{did_you_mean(name, METHODS)} Known: {', '.join(METHODS)}.")
+    told = [method.to_dict() for method in METHODS.values() if not names or method.name in names]
     if as_json:
         say(json.dumps({"methods": told}))
         return

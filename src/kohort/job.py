@@ -28,6 +28,14 @@ from kohort.schema import Column, Role
 from kohort.tree_builders import is_misspelt, is_short
 
 TOO_DEEP = "The job is nested too deeply: settings stand in tables, not in tables of tables of tables."
+_WORDS = (
+    ("Input should be", "must be"),
+    ("greater than or equal to", "at least"),
+    ("less than or equal to", "at most"),
+    ("a valid integer, unable to parse string as an integer", "a whole number"),
+    ("a valid integer, got a number with a fractional part", "a whole number"),
+    ("a valid number, unable to parse string as a number", "a number"),
+)  # pydantic's, and ours
 _UNPAIRED = re.compile("[\ud800-\udfff]")
 AUTO = "mondrian"  # what `auto` stands for until it is a method of its own
 
@@ -279,8 +287,9 @@ def _sentences(error: ValidationError, model: type[BaseModel], where: str = "set
         elif finding["type"].startswith("bool"):
             yield f"{place} must be true or false."
         else:
-            message = finding["msg"].replace("Input should be", "must be").replace("greater than or equal to", "at least")
-            message = message.removeprefix("Value error, ")
+            message = finding["msg"].removeprefix("Value error, ")
+            for theirs, ours in _WORDS:
+                message = message.replace(theirs, ours)
             yield f"{place} {message}" + ("" if message.endswith((".", "?")) else ".")
 
 

@@ -36,7 +36,10 @@ def partition_table(
     def work(number: int) -> Task:
         def task() -> Iterable[Task]:
             inside, bound = points.take(blocks[number]), checks.take(blocks[number])
-            made = _partition(method, inside, bound, options, seed_of(seed, number), progress)
+            try:
+                made = _partition(method, inside, bound, options, seed_of(seed, number), progress)
+            except PromiseError as error:
+                raise PromiseError(f"In block {number + 1} of {len(blocks)} (--block, 0 = none): {error}") from None
             labels[number] = finishing.finish(inside, bound, made.labels, progress, block=True)
             return ()
 

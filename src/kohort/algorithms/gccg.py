@@ -33,7 +33,11 @@ class GCCGOptions(Options):
     """Options of `gccg`."""
 
     parts: int = Field(
-        default=1, ge=1, le=4_096, description="parts that are clustered by themselves, at once; a power of two", examples=[3]
+        default=1,
+        ge=1,
+        le=4_096,
+        description="parts that are clustered by themselves; rounded up to a power of two",
+        examples=[3],
     )
 
 

@@ -34,7 +34,7 @@ from kohort.checks import Checks
 from kohort.errors import PromiseError, RequestError
 from kohort.progress import Progress
 
-MOST_VECTORS = 1 << 26
+MOST_VECTORS = 1 << 24
 
 
 def partition(points: Points, checks: Checks, options: Options, seed: int, progress: Progress) -> Partition:
@@ -43,8 +43,9 @@ def partition(points: Points, checks: Checks, options: Options, seed: int, progr
     table = FullDomain(points, checks, progress)
     vectors = math.prod(height + 1 for height in table.heights)
     if vectors > MOST_VECTORS:
+        told = f"{vectors:,}" if vectors < 10**15 else f"about {vectors:.0e}"
         raise RequestError(
-            f"incognito compares all combinations of levels, of all and of some columns: here {vectors:,}, and it can compare "
+            f"incognito compares all combinations of levels, of all and of some columns: here {told}, and it can compare "
             f"{MOST_VECTORS:,}. Take fewer quasi-identifiers or trees of fewer levels, or another method: datafly."
         )
     best = _Choice(table, anonymous_vectors(table, progress)).best()

@@ -142,10 +142,9 @@ class FullDomain:
         self.points, self.checks, self._progress = points, checks, progress
         self.state = progress.slot()
         progress.check()
-        missing = (points.codes == 0).any(axis=0)
         self.levels = [
-            Levels.of(axis, weight, some_missing=bool(some))
-            for axis, weight, some in zip(points.axes, points.weights, missing, strict=True)
+            Levels.of(axis, weight, some_missing=some)
+            for axis, weight, some in zip(points.axes, points.weights, points.some_missing, strict=True)
         ]
         self.heights: Vector = tuple(map(len, self.levels))
         self.top: Vector = tuple(height - 1 for height in self.heights)

@@ -44,16 +44,16 @@ def partition(points: Points, checks: Checks, options: MdavOptions, seed: int, p
     """Clusters in the order in which they were made."""
     del seed  # nothing here is random
     rows, columns = points.codes.shape
-    if rows < 2 * checks.k:
-        return Partition(np.zeros(rows, np.int64))
-    from kohort.kernels import mdav as kernels
-
     unfit = _without_deviation(points)
     if options.scale == "deviation" and unfit:
         raise RequestError(
             f"scale=deviation needs numbers in every quasi-identifier and every row; {listed(unfit)} "
             f"{'holds' if len(unfit) == 1 else 'hold'} categories or missing values. Ask for scale=range."
         )
+    if rows < 2 * checks.k:
+        return Partition(np.zeros(rows, np.int64))
+    from kohort.kernels import mdav as kernels
+
     squared = options.scale != "range" and not unfit
     place = _deviations if squared else places
     values = np.array([place(points, axis) for axis in range(columns)])
@@ -68,12 +68,9 @@ def partition(points: Points, checks: Checks, options: MdavOptions, seed: int, p
 
 
 def _without_deviation(points: Points) -> list[str]:
-    """The columns that are not numbers throughout."""
-    return [
-        axis.name
-        for number, axis in enumerate(points.axes)
-        if not isinstance(axis, NumericAxis) or (points.codes[:, number] == 0).any()
-    ]
+    """The columns that are not numbers throughout the table."""
+    columns = zip(points.axes, points.some_missing, strict=True)
+    return [axis.name for axis, missing in columns if not isinstance(axis, NumericAxis) or missing]
 
 
 def _deviations(points: Points, number: int) -> NDArray[np.float64]:
@@ -88,7 +85,7 @@ METHOD = Method(
     name="mdav",
     summary="clusters of k around the rows furthest out, two at a time",
     paper="Domingo-Ferrer, Torra 2005",
-    cost="n^2/k",
+    cost="n^2/k within a block",
     good_for="numbers; small square error",
     options=MdavOptions,
     partition=partition,

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from kohort.algorithms.base import Method, Options, Partition
 from kohort.algorithms.growing import group_for, join_rest, pool_of
-from kohort.axes import UNIT, Points
+from kohort.axes import Points
 from kohort.checks import Checks
 from kohort.errors import PromiseError
 from kohort.finishing import merged
@@ -38,9 +38,11 @@ def partition(points: Points, checks: Checks, options: ThresholdOptions, seed: i
         return Partition(np.empty(0, np.int64))
     labels = np.empty(points.rows, np.int64)
     standing = np.empty(points.rows, np.bool_)
+    tables = points.kernel_tables()
+    limit = int(options.threshold * int(tables.full.sum()))
     groups = grow_within(
-        points.kernel_tables(), checks.rules, pool_of(points), group_for(checks), checks.row_secrets,
-        int(options.threshold * UNIT * sum(points.weights)), seed, labels, standing, progress.slot(),
+        tables, checks.rules, pool_of(points), group_for(checks), checks.row_secrets, limit, seed, labels, standing,
+        progress.slot(),
     )  # fmt: skip
     progress.check()
     if not standing[:groups].any():

@@ -1,4 +1,4 @@
-"""After the method: what may not stand is left out, as far as allowed, or merged; then what costs most is left out.
+"""After the method: what may not stand is merged, or left out as far as allowed; then what costs most is left out.
 
 For methods that cut or grow groups. Those that choose one level a column for the whole table test the whole promise
 themselves. Everything here stays inside the rows it is given: a block, if the method worked in blocks.
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from kohort.axes import Points
 from kohort.checks import Checks
-from kohort.errors import PromiseError
 from kohort.finishing.repair import merge_failing, merged, repair
 from kohort.finishing.suppress import suppress_failing, suppress_records
 from kohort.progress import Progress
@@ -26,26 +25,45 @@ def finish(
 
     A block is not the whole release: whether that still stands when rows have left is for the caller to ask.
     """
-    budget = checks.budget - int(np.count_nonzero(labels < 0))
     if not checks.budget and checks.standing(labels).all():
         return labels
-    labels = _without_failing(checks, labels, budget)
-    labels = repair(points, checks, labels, progress)
+    repaired = _fewer_records(points, checks, repair(points, checks, labels, progress), progress, block=block)
+    fewer = _without_failing(checks, labels, checks.budget - int(np.count_nonzero(labels < 0)))
+    if fewer is not labels:  # what fails is left out or merged, whichever loses less
+        fewer = _fewer_records(points, checks, repair(points, checks, fewer, progress), progress, block=block)
+        repaired = fewer if _total_loss(points, fewer) < _total_loss(points, repaired) else repaired
+    return repaired if block else stand_alone(points, checks, repaired, progress)
+
+
+def _fewer_records(
+    points: Points, checks: Checks, labels: NDArray[np.int64], progress: Progress, *, block: bool
+) -> NDArray[np.int64]:
+    """Without the records that cost most, as far as the budget goes."""
     budget = checks.budget - int(np.count_nonzero(labels < 0))
     if budget > 0:
         fewer = suppress_records(points, checks, labels, budget, progress)
         # Who leaves changes what is usual in the release. Where a group then stands no more, more is lost than was won.
         labels = fewer if block or checks.stand_among_themselves(fewer) else labels
-    if not (labels >= 0).any() and points.rows:
-        raise PromiseError("No row would be left: no group keeps what is promised. Allow less to be suppressed, or promise less.")
-    return labels if block else stand_alone(points, checks, labels, progress)
+    return labels
+
+
+def _total_loss(points: Points, labels: NDArray[np.int64]) -> int:
+    """What all rows cost, in the units of the search; one that is left out costs everything."""
+    from kohort.kernels.boxes import bound_members, box_costs
+
+    sizes, tables = np.bincount(labels[labels >= 0]), points.kernel_tables()
+    low = np.full((len(sizes), len(points.axes)), np.iinfo(np.int64).max)
+    high, costs = np.zeros_like(low), np.empty(len(sizes), np.int64)
+    bound_members(points.codes, labels, low, high)
+    box_costs(tables, low, high, costs)
+    return int(costs @ sizes) + int(np.count_nonzero(labels < 0)) * int(tables.full.sum())
 
 
 def _without_failing(checks: Checks, labels: NDArray[np.int64], budget: int) -> NDArray[np.int64]:
     """Failing groups left out, unless those that stay could then keep the promise in no way, not even as one."""
     fewer = suppress_failing(checks, labels, budget)
     kept = np.flatnonzero(fewer >= 0)
-    return fewer if checks.take(kept).standing(np.zeros(len(kept), np.int64)).all() else labels
+    return fewer if len(kept) and checks.take(kept).standing(np.zeros(len(kept), np.int64)).all() else labels
 
 
 def stand_alone(points: Points, checks: Checks, labels: NDArray[np.int64], progress: Progress) -> NDArray[np.int64]:

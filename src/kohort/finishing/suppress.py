@@ -1,4 +1,4 @@
-"""Suppression: rows that are left out, never for their sensitive value, so that the others lose less.
+"""Suppression: rows that are left out so that the others lose less.
 
 First whole groups that may not stand, the smallest first, as many as the budget allows. Then, one after the other, the record
 whose removal lowers the total loss most; a record that is left out costs 1 per cell, and its group must still stand.
