@@ -82,7 +82,8 @@ def grow(
         record = cheapest(pool, cost)
         if record < 0:
             return False
-        cost = widen(axes, pool, record)
+        if group.size[0] + 1 < rules.k or beyond_k:  # what no further record asks for need not be known
+            cost = widen(axes, pool, record)
         admit(rules, group, pool, secrets, record)
     while beyond_k and not stands(rules, group):
         record = cheapest_wanted(rules, group, pool, secrets)

@@ -150,3 +150,26 @@ def compact(pool: Pool) -> None:
         to += not pool.taken[i]
     pool.taken[:total] = False
     pool.counts[FREE], pool.counts[OUT] = total - out, 0
+    _forget_values(pool)
+
+
+@kernel
+def _forget_values(pool: Pool) -> None:
+    """Values that only records held which are gone need no cost any more: near-unique columns have as many as records."""
+    free, kept, begin = pool.counts[FREE], 0, np.int64(0)
+    number = pool.change
+    for j in range(pool.places.shape[0]):
+        places, end = pool.places[j], pool.first[j + 1]
+        number[begin:end] = -1
+        for i in range(free):
+            number[places[i]] = 0
+        pool.first[j] = kept
+        for at in range(begin, end):
+            if number[at] == 0:
+                pool.values[kept] = pool.values[at]
+                number[at] = kept
+                kept += 1
+        for i in range(free):
+            places[i] = number[places[i]]
+        begin = end
+    pool.first[pool.places.shape[0]] = kept
