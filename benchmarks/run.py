@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import kohort
+from benchmarks.methods import engine_for as prepared  # it has partitioned once, so that nothing is left to compile
 from benchmarks.methods import main as every_method
 from kohort import datasets, tables
 from kohort.engines.memory import MemoryEngine
@@ -177,15 +178,6 @@ def promises() -> None:
         result = engine.publish()
         figures = f"leaf {result.loss.leaf:.4f}, {len(result.class_sizes):,} classes, {least:.3f} s"
         print(f"{f'  Adult, 8 QIs, occupation, k=5, {told(asked)}':<58} {figures}")
-
-
-def prepared(table: pa.Table, job: Job) -> MemoryEngine:
-    """An engine that has partitioned once, so that nothing is left to compile."""
-    engine = MemoryEngine(job, Progress(1))
-    engine.read(table)
-    engine.encode()
-    engine.partition()
-    return engine
 
 
 def told(asked: dict[str, Any]) -> str:
