@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import kohort
 from kohort import datasets, testing
-from kohort.algorithms import METHODS, datafly, incognito
+from kohort.algorithms import METHODS, incognito
 from kohort.algorithms.levels import FullDomain, Levels
 from kohort.axes import Grid, NumericAxis
 from kohort.engines import ENGINES
@@ -23,9 +23,6 @@ from kohort.errors import CancelledError, PromiseError, RequestError
 from kohort.progress import Progress
 from tests import full_domain_oracles as plain
 from tests import oracles
-
-for method in (incognito.METHOD, datafly.METHOD):
-    METHODS.setdefault(method.name, method)
 
 BOTH = pytest.mark.parametrize("method", ["incognito", "datafly"])
 QUICK = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck), database=None)

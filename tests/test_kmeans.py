@@ -13,15 +13,12 @@ from hypothesis import strategies as st
 
 import kohort
 from kohort import datasets
-from kohort.algorithms import METHODS, c_means, kmeans_adjusted, kmeans_filled, kmeans_then_adjusted, oka
 from kohort.algorithms.features import FeatureOptions
 from kohort.algorithms.kmeans import Clusters
 from kohort.engines import ENGINES
 from kohort.progress import Progress
 from tests import kmeans_oracles, oracles
 
-for module in (c_means, kmeans_adjusted, kmeans_filled, kmeans_then_adjusted, oka):
-    METHODS.setdefault(module.METHOD.name, module.METHOD)
 EVEN = ("kmeans-adjusted", "kmeans-filled", "kmeans-then-adjusted", "oka")
 ALL = (*EVEN, "c-means")
 QUICK = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck), database=None)

@@ -12,13 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kohort
-from kohort.algorithms import METHODS, mdav
 from kohort.engines import ENGINES
 from kohort.errors import RequestError
 from kohort.progress import Progress
 from tests import kmeans_oracles, oracles
 
-METHODS.setdefault(mdav.METHOD.name, mdav.METHOD)
 QUICK = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 PUBLISHED = {
     "census": {3: "5.6922", 5: "9.0884", 10: "14.1559"},

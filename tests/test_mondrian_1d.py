@@ -14,15 +14,13 @@ from hypothesis import strategies as st
 
 import kohort
 from kohort import datasets, encoding, schema, testing
-from kohort.algorithms import METHODS, Options, mondrian_1d
+from kohort.algorithms import Options, mondrian_1d
 from kohort.checks import Checks
 from kohort.engines import ENGINES
 from kohort.privacy import Promise
 from kohort.progress import Progress
 from tests import full_domain_oracles as plain
 from tests import oracles
-
-METHODS.setdefault(mondrian_1d.METHOD.name, mondrian_1d.METHOD)
 
 QUICK = settings(max_examples=70, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 

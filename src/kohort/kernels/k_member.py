@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from kohort.kernels import kernel
 from kohort.kernels.growing import Group, admit, dismiss, grow
-from kohort.kernels.pool import FREE, OUT, Pool, compact, dearest, give_back, look_up_all, set_box
+from kohort.kernels.pool import FREE, OUT, Pool, compact, dearest, free_record, give_back, look_up_all, set_box
 from kohort.kernels.promises import Rules
 from kohort.kernels.randomness import below
 from kohort.kernels.widths import AxisTables
@@ -56,13 +56,3 @@ def form_groups(
         dismiss(rules, group)
         compact(pool)
     return groups
-
-
-@kernel
-def free_record(pool: Pool, number: int | np.int64) -> int:
-    """The place of the free record with this number, counted in the pool's order."""
-    record = 0
-    while pool.taken[record] or number > 0:
-        number -= not pool.taken[record]
-        record += 1
-    return record

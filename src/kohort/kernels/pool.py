@@ -118,6 +118,16 @@ def dearest(pool: Pool) -> int:
 
 
 @kernel
+def free_record(pool: Pool, number: int | np.int64) -> int:
+    """The place of the free record with this number, counted in the pool's order."""
+    record = 0
+    while pool.taken[record] or number > 0:
+        number -= not pool.taken[record]
+        record += 1
+    return record
+
+
+@kernel
 def take(pool: Pool, record: int | np.int64) -> None:
     pool.costs[record] = TAKEN
     pool.taken[record] = True

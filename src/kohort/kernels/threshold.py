@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from kohort.kernels import kernel
 from kohort.kernels.growing import Group, admit, dismiss, stands
-from kohort.kernels.k_member import free_record
-from kohort.kernels.pool import FREE, OUT, Pool, cheapest, compact, look_up_all, set_box, widen
+from kohort.kernels.pool import FREE, OUT, Pool, cheapest, compact, free_record, look_up_all, set_box, widen
 from kohort.kernels.promises import Rules
 from kohort.kernels.randomness import below
 from kohort.kernels.widths import AxisTables
