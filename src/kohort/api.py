@@ -70,6 +70,11 @@ class Release:
         return self._result.axes
 
     @property
+    def told(self) -> tuple[str, ...]:
+        """What the method did and why, in sentences."""
+        return self._result.told
+
+    @property
     def kept_suppressed(self) -> bool:
         """Whether the suppressed rows stay, as one class of `*`."""
         return self._result.suppressed > 0 and self.evidence.rows == len(self.labels)
@@ -105,6 +110,7 @@ class Release:
             "k": self.evidence.k,
             "counted_in": "persons" if self.job.names("unit") else "rows",
             "method": self.job.method,
+            "told": list(self.told),
             "engine": self._engine.name,
             "seed": self.job.seed,
             "loss": self.loss.to_dict(),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -36,6 +36,7 @@ MOST_PLACES = 22
 """10^22 is the largest power of ten that a 64-bit float holds exactly."""
 
 Measure = Literal["height", "leaf"]
+Objective = Literal["leaf", "height", "square-error", "class"]
 Codes = NDArray[np.unsignedinteger]
 Ends = tuple[Numbers, Numbers]
 
@@ -266,6 +267,10 @@ class Points:
     """The sensitive columns as points, for methods that look at them too."""
     whole: Points | None = None
     """The points of the whole table, if these are some of them."""
+    objective: Objective = "leaf"
+    """What searches lower that are free to choose; methods of a paper go by what that says."""
+    label: Points | None = None
+    """The column whose values are to stay together, never published from here."""
 
     @cached_property
     def some_missing(self) -> tuple[bool, ...]:
@@ -281,8 +286,33 @@ class Points:
     def take(self, order: NDArray[np.int64]) -> Points:
         """The same points in another order."""
         exact = {axis: values[order] for axis, values in self.exact.items()}
-        beside = self.beside.take(order) if self.beside is not None else None
-        return Points(np.take(self.codes, order, axis=0), self.axes, self.weights, exact, beside, self.whole or self)
+        beside, label = (None if other is None else other.take(order) for other in (self.beside, self.label))
+        codes = np.take(self.codes, order, axis=0)
+        return replace(self, codes=codes, exact=exact, beside=beside, whole=self.whole or self, label=label)
+
+    def searched(self) -> Points:
+        """The points as a search for the objective sees them: a label is one axis more."""
+        if self.label is None:
+            return self
+        codes = np.column_stack([self.codes, self.label.codes])
+        axes, weights = (*self.axes, *self.label.axes), (*self.weights, *self.label.weights)
+        return replace(self, codes=codes, axes=axes, weights=weights, label=None, whole=None)
+
+    def equal_rows(self) -> NDArray[np.int64]:
+        """Per row: the class of those equal to it, numbered by their first rows."""
+        _points, first, place = np.unique(self.codes, axis=0, return_index=True, return_inverse=True)
+        number = np.empty(len(first), np.int64)
+        number[np.argsort(first)] = np.arange(len(first))
+        return number[place]
+
+    @property
+    def measure(self) -> Measure:
+        """How the objective measures categories."""
+        return "height" if self.objective == "height" else "leaf"
+
+    def costs(self) -> AxisTables:
+        """The axes for kernels that search by the objective."""
+        return self.kernel_tables(self.measure)
 
     def kernel_tables(self, measure: Measure = "height") -> AxisTables:
         """The axes flattened for kernels, costs weighted."""

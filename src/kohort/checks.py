@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.errors import PromiseError
+from kohort.groups import grouped_rows
 from kohort.privacy import DEFINITIONS, Promise
 from kohort.sensitive import Secret
 
@@ -123,12 +124,9 @@ class Checks:
         sizes = np.bincount(labels[labels >= 0])
         if not self.beyond_k:
             return sizes >= self.k
-        from kohort.kernels.boxes import group_rows
         from kohort.kernels.groups import standing
 
-        first = np.concatenate([[0], np.cumsum(sizes)])
-        order = np.empty(int(first[-1]), np.int64)
-        group_rows(labels, first.copy(), order)
+        order, first = grouped_rows(labels)
         stands = np.empty(len(sizes), np.bool_)
         standing(self.rules, self.tally(), np.take(self.row_secrets, order, axis=0), first, stands)
         return stands

@@ -125,7 +125,14 @@ Examples:
     help="File to write: .csv, .tsv, .parquet, .arrow; text may add .gz or .zst.",
 )
 @promise_flags
-@click.option("--method", metavar="NAME", help="How groups are formed; `kohort methods` lists them. [default: mondrian]")
+@click.option("--method", metavar="NAME", help="How groups are formed; `kohort methods` lists them. [default: auto]")
+@click.option("--effort", type=int, metavar="1", help="Rounds of improvement, 0 = none. [default: 1 for auto, merge, top-down]")
+@click.option(
+    "--objective",
+    metavar="leaf|height|square-error|class",
+    help="What is kept low: loss by leaves or by heights, square error, or mixed labels. [default: leaf]",
+)
+@click.option("--label", metavar="COL", help="The column whose values stay together, with --objective class.")
 @click.option("--option", multiple=True, callback=pairs(), metavar="NAME=VALUE", help="An option of the method; repeat for more.")
 @click.option(
     "--block",
@@ -309,6 +316,8 @@ def _tell_release(release: Release) -> None:
         broken = release.job.suppressed == "star" and not release.kept_suppressed
         why = "; as one class of * they would not keep the promise" if broken else ""
         say(f"{told['suppressed']:,} of {len(release.labels):,} rows {where} (suppress = {release.job.suppress:g}){why}")
+    for sentence in release.told:
+        say(sentence)
     say(f"loss per cell {told['loss']['leaf']:.4f} by leaves, {told['loss']['height']:.4f} by height:")
     for name, share in release.loss.per_column.items():
         say(f"  {name:<20} {share:.4f}  {release.axes[name]}")

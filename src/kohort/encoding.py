@@ -49,6 +49,15 @@ def encode(table: pa.Table, schema: Schema, columns: Sequence[str] | None = None
     return Points(points, tuple(axes), tuple(schema.columns[name].weight for name in names), exact)
 
 
+def encode_label(table: pa.Table, schema: Schema, name: str, weight: float) -> Points:
+    """A column whose values are only equal or not."""
+    values, places = distinct(table.column(name), name, schema.missing)
+    leaves, codes = by_bytes(values, name)
+    axis = TreeAxis(name, flat(leaves.to_pylist()))
+    points = codes[places][:, np.newaxis].astype(code_dtype([axis]))
+    return Points(points, (axis,), (weight,))
+
+
 def _encode_column(column: pa.ChunkedArray, name: str, schema: Schema) -> tuple[Axis, NDArray[np.int64], Numbers | None]:
     """The axis of one column, the code of each row, and the true values where the codes are bins."""
     values, places = distinct(column, name, schema.missing)
@@ -248,6 +257,12 @@ def _ranks(column: pa.ChunkedArray) -> NDArray[np.int64]:
     ranks[pc.array_sort_indices(encoded.dictionary).to_numpy()] = np.arange(1, len(ranks))
     places: NDArray[np.int32] = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     return ranks[places]
+
+
+def own_seed(seed: int, number: int) -> int:
+    """The seed of one block, sweep, ... of a run: 63 bits."""
+    mixed = splitmix64(splitmix64(np.array([seed], np.uint64)) ^ np.uint64(number))
+    return int(mixed[0] >> np.uint64(1))
 
 
 def splitmix64(state: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -21,6 +21,7 @@ import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from kohort.algorithms import METHODS, Method, Options
+from kohort.axes import Objective
 from kohort.errors import MachineError, RequestError, did_you_mean, nearest
 from kohort.folding import column_mistakes, fold, promise_mistakes, stand_on_preset, tree_path
 from kohort.privacy import Promise, Secrecy
@@ -37,7 +38,6 @@ _WORDS = (
     ("a valid number, unable to parse string as a number", "a number"),
 )  # pydantic's, and ours
 _UNPAIRED = re.compile("[\ud800-\udfff]")
-AUTO = "mondrian"  # what `auto` stands for until it is a method of its own
 
 
 class Job(BaseModel):
@@ -46,7 +46,12 @@ class Job(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     version: Literal[1] = 1
-    method: str = AUTO
+    method: str = "auto"
+    effort: int | None = Field(
+        default=None, ge=0, le=1000, description="rounds of improvement; 1 for auto, merge and top-down if not given, else 0"
+    )
+    objective: Objective = Field(default="leaf", description="what searches lower: loss by leaves or heights, square error, ...")
+    label: str | None = Field(default=None, description="the column to keep together, for the objective class")
     option: dict[str, bool | int | float | str] = Field(default_factory=dict, description="options of the method")
     seed: int | None = Field(default=None, ge=0, lt=2**63, description="drawn from the system and saved if not given")
     missing: tuple[str, ...] = Field(default=(), description="texts that stand for a missing value, beside the empty one")
@@ -89,7 +94,7 @@ class Job(BaseModel):
         """
         try:
             nested = _nested(base)
-            problems = [*fold(nested, settings, cls.model_fields), *_not_unicode(nested), *_method_mistakes(nested)]
+            problems = [*fold(nested, settings, cls.model_fields), *_not_unicode(nested), *_method_mistakes(nested), *_objective_mistakes(nested)]
             problems += [*column_mistakes(nested), *promise_mistakes(nested), *stand_on_preset(nested)]
             job = cls.model_validate(nested)
         except ValidationError as error:
@@ -98,16 +103,19 @@ class Job(BaseModel):
             raise RequestError(TOO_DEEP) from None
         if problems:
             raise RequestError(problems)
-        # Saved by name and type: what `auto` stood for, and `--option relaxed=true` as a truth value.
-        method = AUTO if job.method == "auto" else job.method
-        option = METHODS[method].options.model_validate(job.option).model_dump(exclude_unset=True)
-        return job.model_copy(update={"method": method, "option": option})
+        option = METHODS[job.method].options.model_validate(job.option).model_dump(exclude_unset=True)
+        return job.model_copy(update={"option": option})  # saved by type: `--option relaxed=true` as a truth value
 
     # --- asking
 
     @property
     def algorithm(self) -> Method:
         return METHODS[self.method]
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds of improvement."""
+        return self.algorithm.effort if self.effort is None else self.effort
 
     def method_options(self) -> Options:
         return self.algorithm.options.model_validate(self.option)
@@ -256,7 +264,7 @@ def _relocated(nested: dict[str, Any], move: Any) -> dict[str, Any]:
 
 def _method_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
     name, option = nested.get("method", "auto"), nested.get("option", {})
-    method = METHODS.get(AUTO if name == "auto" else name) if isinstance(name, str) else None
+    method = METHODS.get(name) if isinstance(name, str) else None
     if method is None:
         yield f"There is no method {name!r}.{did_you_mean(str(name), METHODS)} Known: {', '.join(METHODS)}."
     elif isinstance(option, Mapping):
@@ -264,6 +272,25 @@ def _method_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
             method.options.model_validate(option)
         except ValidationError as error:
             yield from _sentences(error, method.options, method.name)
+    effort = nested.get("effort")
+    if method is not None and method.recodes_globally and isinstance(effort, int) and effort > 0:
+        yield f"{name} publishes one value alike everywhere, so its groups cannot be improved. Leave effort out, or ask for 0."
+
+
+def _objective_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
+    """A label and the objective that needs it come together, and it is a column that is published."""
+    objective, label, columns = nested.get("objective"), nested.get("label"), nested.get("columns")
+    if objective == "class" and label is None:
+        yield "objective class keeps records of one label together: name the column (label, --label)."
+    if label is None or not isinstance(columns, Mapping):
+        return
+    if objective != "class":
+        yield "label is only used by the objective class: ask for it (objective, --objective class), or leave the label out."
+    column = columns.get(label) if isinstance(label, str) else None
+    if column is None:
+        yield f"label names column {label!r}, which has no role.{nearest(str(label), columns)}"
+    elif isinstance(column, Mapping) and column.get("role") not in ("quasi", "sensitive", "other"):
+        yield f"The label {label!r} is not published, so no model could be trained on it. Make it quasi, sensitive or other."
 
 
 def _sentences(error: ValidationError, model: type[BaseModel], where: str = "setting") -> Iterable[str]:

@@ -8,12 +8,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kohort.errors import CancelledError
 
+_Made = TypeVar("_Made")
 Task = Callable[[], "Iterable[Task]"]
 """A piece of work; it returns the pieces that it opened up."""
 
@@ -34,7 +36,9 @@ class Progress:
         self.cancelled = False
         self.is_compiling = False
         self.note = note or (lambda _text: None)
+        self.cost_before, self.cost_now = 0, 0
         self._slots: list[NDArray[np.int64]] = []
+        self._inside = threading.local()
         self._lock = threading.RLock()  # a signal may call cancel() in the very thread that holds it
 
     @contextmanager
@@ -44,6 +48,7 @@ class Progress:
         with self._lock:
             self._slots.clear()
         self.step_name, self.total = name, total
+        self.cost_before = self.cost_now = 0
         started, started_cpu = time.perf_counter(), time.process_time()
         try:
             yield
@@ -66,6 +71,16 @@ class Progress:
         with self._lock:
             return int(sum(pair[0] for pair in self._slots))
 
+    def begin_improving(self, cost: int) -> None:
+        """Groups of this cost are about to be improved."""
+        with self._lock:
+            self.cost_before += cost
+            self.cost_now += cost
+
+    def improved(self, by: int) -> None:
+        with self._lock:
+            self.cost_now -= by
+
     def cancel(self) -> None:
         """Ask running kernels to stop; the run then ends with CancelledError at its next check."""
         with self._lock:
@@ -79,9 +94,12 @@ class Progress:
             raise CancelledError(message)
 
     def run(self, tasks: Iterable[Task]) -> None:
-        """Run tasks, and the tasks they return, on this run's threads until none is left."""
+        """Run tasks, and the tasks they return, on this run's threads until none is left; inside a task, right here."""
         self.check()
-        with ThreadPoolExecutor(self.threads, thread_name_prefix="kohort") as pool:
+        if getattr(self._inside, "a_task", False):
+            self._run_here(tasks)
+            return
+        with ThreadPoolExecutor(self.threads, "kohort", self._enter) as pool:
             pending: set[Future[Iterable[Task]]] = {pool.submit(task) for task in tasks}
             try:
                 while pending:
@@ -93,4 +111,23 @@ class Progress:
             except BaseException:  # Ctrl-C too: the kernels must stop before the pool can close
                 self.cancel()
                 raise
+        self.check()
+
+    def aside(self, work: Callable[[], _Made]) -> _Made:
+        """Do this in a thread of its own, so that signals reach the main one while a kernel runs."""
+        with ThreadPoolExecutor(1, "kohort") as pool:
+            try:
+                return pool.submit(work).result()
+            except BaseException:  # Ctrl-C too
+                self.cancel()
+                raise
+
+    def _enter(self) -> None:
+        self._inside.a_task = True
+
+    def _run_here(self, tasks: Iterable[Task]) -> None:
+        """One after the other: a task that has tasks of its own already has a thread."""
+        waiting = list(tasks)[::-1]
+        while waiting and not self.cancelled:
+            waiting += list(waiting.pop()())[::-1]
         self.check()

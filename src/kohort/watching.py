@@ -46,6 +46,8 @@ def _report(progress: Progress, done: threading.Event) -> None:
         if step == shown_step and now - shown_at < (TERMINAL_SECONDS if terminal else LOG_SECONDS):
             continue
         share = f" {100 * progress.done // progress.total} %" if progress.total else ""
+        if progress.cost_now < progress.cost_before:
+            share += f", loss down to {progress.cost_now / progress.cost_before:.1%}"
         share = ", compiling" if progress.is_compiling else share
         text = f"kohort: {step}{share}, {now - started:.0f} s"
         _write(f"\r{text:<{width}}" if terminal else f"{text}\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kohort.algorithms import (
+    auto,
     c_means,
     datafly,
     gccg,
@@ -14,15 +15,17 @@ from kohort.algorithms import (
     kmeans_filled,
     kmeans_then_adjusted,
     mdav,
+    merge,
     mondrian,
     mondrian_1d,
     oka,
     threshold,
+    top_down,
 )
 from kohort.algorithms.base import Method, Options, Partition
 
 _FILES = (
-    mondrian, mondrian_1d, k_member, k_members, gccg, kaca, oka, kmeans_adjusted, kmeans_filled, kmeans_then_adjusted, c_means,
+    auto, top_down, merge, mondrian, mondrian_1d, k_member, k_members, gccg, kaca, oka, kmeans_adjusted, kmeans_filled, kmeans_then_adjusted, c_means,
     threshold, mdav, incognito, datafly,
 )  # fmt: skip
 METHODS: dict[str, Method] = {file.METHOD.name: file.METHOD for file in _FILES}

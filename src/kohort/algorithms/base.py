@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
@@ -36,11 +36,17 @@ class Partition:
     """The group of suppressed rows that stay, published as * in every column."""
     blocks: int = 1
     """Parts of the table that were worked on by themselves."""
+    start: str = ""
+    """The method that made the groups, where one was chosen among several."""
+    starts: tuple[str, ...] = ()
+    """Those that were tried."""
+    told: tuple[str, ...] = ()
+    """What was done and why, in sentences."""
 
     def with_star(self) -> Partition:
         """The suppressed rows as one group more, the last."""
         star = int(self.labels.max(initial=-1)) + 1
-        return Partition(np.where(self.labels < 0, star, self.labels), self.boxes, star, self.blocks)
+        return replace(self, labels=np.where(self.labels < 0, star, self.labels), star=star)
 
 
 PartitionFunction = Callable[[Points, Checks, Any, int, Progress], Partition]
@@ -70,6 +76,8 @@ class Method:
     """One set of intervals or levels a column for the whole table: the same value is published alike everywhere."""
     in_blocks: bool = False
     """Dearer than n log n, so that a large table is cut into blocks first."""
+    effort: int = 0
+    """Rounds by which its groups are improved, if nothing else is asked."""
     uses_secrets: Callable[[Any], bool] = lambda _options: False
     """Whether it looks at the sensitive columns too, given these options: they are then `points.beside`."""
 
@@ -80,7 +88,7 @@ class Method:
             name: {"default": option.default, "choices": _choices(option.annotation), "description": option.description}
             for name, option in self.options.model_fields.items()
         }
-        rooms = {"in_blocks": self.in_blocks, "recodes_globally": self.recodes_globally}
+        rooms = {"in_blocks": self.in_blocks, "recodes_globally": self.recodes_globally, "effort": self.effort}
         return {**told, **rooms, "promises": list(self.promises), "options": options}
 
 

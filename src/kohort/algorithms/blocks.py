@@ -6,8 +6,10 @@ may stand. Blocks are numbered left to right and have their own random numbers, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,42 +20,51 @@ from kohort.algorithms.base import Method, Partition
 from kohort.axes import Points
 from kohort.checks import Checks
 from kohort.cutting import cut_table
-from kohort.encoding import splitmix64
+from kohort.encoding import own_seed
 from kohort.errors import PromiseError
+from kohort.groups import total_cost
+from kohort.improving import improve
 from kohort.progress import Progress, Task
 
 
 def partition_table(
-    method: Method, points: Points, checks: Checks, options: Any, seed: int, block: int, progress: Progress
+    method: Method, points: Points, checks: Checks, options: Any, seed: int, block: int, progress: Progress, rounds: int = 0
 ) -> Partition:
-    """What a method makes of a table, finished: every group keeps the promise, no more is left out than allowed."""
+    """What a method makes of a table, finished and improved: every group keeps the promise, no more is left out than allowed."""
     if not method.in_blocks or not block or points.rows <= 2 * block:
-        made = _partition(method, points, checks, options, seed, progress)
-        return made if made.boxes is not None else Partition(finishing.finish(points, checks, made.labels, progress))
+        made = progress.aside(lambda: made_by(method, points, checks, options, seed, progress))
+        if made.boxes is not None:
+            return made
+        before = finishing.finish(points, checks, made.labels, progress)
+        after = improve(points, checks, before, rounds, seed, progress)
+        told = (*_chosen([made]), *_fell(points, before, after, rounds))
+        return Partition(finishing.stand_alone(points, checks, after, progress), told=told)
     blocks = rows_of_blocks(cut_table(points, checks, progress, largest=block))
-    labels = [np.empty(0, np.int64)] * len(blocks)
+    parts = [Partition(np.empty(0, np.int64))] * len(blocks)
+    started = np.empty(points.rows, np.int64)
 
     def work(number: int) -> Task:
         def task() -> Iterable[Task]:
-            inside, bound = points.take(blocks[number]), checks.take(blocks[number])
+            rows, own = blocks[number], own_seed(seed, number)
+            inside, bound = points.take(rows), checks.take(rows)
             try:
-                made = _partition(method, inside, bound, options, seed_of(seed, number), progress)
+                made = made_by(method, inside, bound, options, own, progress)
             except PromiseError as error:
                 raise PromiseError(f"In block {number + 1} of {len(blocks)} (--block, 0 = none): {error}") from None
-            labels[number] = finishing.finish(inside, bound, made.labels, progress, block=True)
+            before = finishing.finish(inside, bound, made.labels, progress, block=True)
+            started[rows] = before
+            parts[number] = replace(made, labels=improve(inside, bound, before, rounds, own, progress))
             return ()
 
         return task
 
     progress.run([work(number) for number in range(len(blocks))])
-    whole, groups = np.empty(points.rows, np.int64), 0
-    for rows, inside in zip(blocks, labels, strict=True):
-        whole[rows] = np.where(inside < 0, -1, inside + groups)
-        groups += int(inside.max(initial=-1)) + 1
-    return Partition(finishing.stand_alone(points, checks, whole, progress), blocks=len(blocks))
+    whole = _joined(blocks, [part.labels for part in parts])
+    told = (*_chosen(parts), *_fell(points, _joined(blocks, [started[rows] for rows in blocks]), whole, rounds))
+    return Partition(finishing.stand_alone(points, checks, whole, progress), blocks=len(blocks), told=told)
 
 
-def _partition(method: Method, points: Points, checks: Checks, options: Any, seed: int, progress: Progress) -> Partition:
+def made_by(method: Method, points: Points, checks: Checks, options: Any, seed: int, progress: Progress) -> Partition:
     """What a method makes of a block. A promise that its groups keep anyway changes nothing."""
     if method.asks_while_grouping and checks.beyond_k:
         with suppress(PromiseError):
@@ -68,7 +79,32 @@ def rows_of_blocks(labels: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     return np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
 
 
-def seed_of(seed: int, block: int) -> int:
-    """A block's own seed."""
-    mixed = splitmix64(splitmix64(np.array([seed], np.uint64)) ^ np.uint64(block))
-    return int(mixed[0] >> np.uint64(1))  # seeds are 63 bits
+def _joined(blocks: Sequence[NDArray[np.int64]], labels: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """The groups of all blocks, numbered through."""
+    whole, groups = np.empty(sum(map(len, blocks)), np.int64), 0
+    for rows, inside in zip(blocks, labels, strict=True):
+        whole[rows] = np.where(inside < 0, -1, inside + groups)
+        groups += int(inside.max(initial=-1)) + 1
+    return whole
+
+
+def _chosen(parts: Sequence[Partition]) -> list[str]:
+    """Which starts were taken, if there was a choice."""
+    taken = Counter(part.start for part in parts if part.start)
+    tried = sorted({name for part in parts for name in part.starts})
+    if not taken:
+        return []
+    where = [f"{name} in {many:,} of {len(parts):,} blocks" if len(parts) > 1 else name for name, many in taken.most_common()]
+    why = f"lost least of {', '.join(tried)}" if len(tried) > 1 else "suits what is asked"
+    return [f"Started with {', '.join(where)}, which {why}."]
+
+
+def _fell(points: Points, before: NDArray[np.int64], after: NDArray[np.int64], rounds: int) -> list[str]:
+    """By how much improvement lowered what it was asked to lower."""
+    if not rounds or points.objective == "square-error":
+        return [f"Improved the square error by effort {rounds}."] if rounds else []
+    searched = points.searched()
+    tables = searched.costs()
+    whole = max(int(tables.full.sum()) * points.rows, 1)
+    first, last = (total_cost(searched, labels, tables) / whole for labels in (before, after))
+    return [f"Improved by effort {rounds}: {points.objective} loss in the search fell from {first:.4f} to {last:.4f}."]

@@ -20,7 +20,7 @@ from kohort.algorithms.features import FeatureOptions, compared, uses_secrets
 from kohort.algorithms.kmeans import ROUNDS, Clusters
 from kohort.axes import Points
 from kohort.checks import Checks
-from kohort.finishing import merged
+from kohort.groups import merged
 from kohort.progress import Progress
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from kohort.axes import Points
 from kohort.checks import Checks
+from kohort.groups import group_boxes
 from kohort.progress import Progress
 
 if TYPE_CHECKING:
@@ -61,15 +62,11 @@ def group_for(checks: Checks) -> Group:
 
 def join_rest(points: Points, checks: Checks, labels: NDArray[np.int64], rest: NDArray[np.int64], progress: Progress) -> None:
     """Let rows without a group, in this order, join the one whose loss grows least by them; changes the labels."""
-    from kohort.kernels.boxes import bound_members
     from kohort.kernels.joining import join
 
-    groups, axes = int(labels.max(initial=-1)) + 1, len(points.axes)
-    if not groups or not len(rest):
+    if labels.max(initial=-1) < 0 or not len(rest):
         return
-    low = np.full((groups, axes), np.iinfo(np.int64).max)
-    high = np.zeros((groups, axes), np.int64)
-    bound_members(points.codes, labels, low, high)
+    low, high = group_boxes(points, labels)
     secrets, codes = checks.row_secrets, points.codes.astype(np.int64)
     join(
         points.kernel_tables(), checks.rules, checks.tally(), secrets, codes, rest, checks.beyond_k, low, high,

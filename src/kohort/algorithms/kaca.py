@@ -15,7 +15,6 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from kohort.algorithms.base import Method, Options, Partition
@@ -35,20 +34,12 @@ class KACAOptions(Options):
 
 def partition(points: Points, checks: Checks, options: KACAOptions, seed: int, progress: Progress) -> Partition:
     """Merge classes until all stand."""
-    labels = _equal_records(points) if options.start == "classes" else np.arange(points.rows)
+    labels = points.equal_rows() if options.start == "classes" else np.arange(points.rows)
     stands = checks.standing(labels)
     if not stands.all():
-        labels = merge_failing(points, checks, labels, stands, progress, seed)
+        labels = merge_failing(points, checks, labels, stands, progress, seed=seed)
         progress.check()
     return Partition(labels)
-
-
-def _equal_records(points: Points) -> NDArray[np.int64]:
-    """Per row: the class of its equals, numbered by their first rows."""
-    _points, first, place = np.unique(points.codes, axis=0, return_index=True, return_inverse=True)
-    number = np.empty(len(first), np.int64)
-    number[np.argsort(first)] = np.arange(len(first))
-    return number[place]
 
 
 METHOD = Method(

@@ -18,7 +18,7 @@ from kohort.algorithms.growing import group_for, join_rest, pool_of
 from kohort.axes import Points
 from kohort.checks import Checks
 from kohort.errors import PromiseError
-from kohort.finishing import merged
+from kohort.groups import merged
 from kohort.progress import Progress
 
 

@@ -29,6 +29,8 @@ class Result:
     suppressed: int
     axes: dict[str, str]
     """What was applied to each quasi-identifier."""
+    told: tuple[str, ...] = ()
+    """What the method did and why."""
 
 
 class Engine(Protocol):

@@ -32,6 +32,9 @@ from kohort.tables import Format, Origin
 from kohort.utility import loss
 
 
+LABEL_WEIGHT = 0.5  # of all columns together: what mixing labels costs
+
+
 class MemoryEngine:
     """See `Engine`."""
 
@@ -72,6 +75,10 @@ class MemoryEngine:
             self._checks = Checks(job.promise, table.num_rows, secrets, units, suppress=job.suppress)
             self._checks.require_whole_table()
             self._points = encoding.encode(table, self._schema)
+            self._points = replace(self._points, objective=job.objective)
+            if job.label is not None:
+                label = encoding.encode_label(table, self._schema, job.label, LABEL_WEIGHT * sum(self._points.weights))
+                self._points = replace(self._points, label=label)
             if job.compared():
                 self._points = replace(self._points, beside=encoding.encode(table, self._schema, job.compared()))
 
@@ -80,10 +87,12 @@ class MemoryEngine:
         options, seed = job.method_options(), job.seed or 0
         with self._progress.step("partition", total=points.rows), on_compile(self._say_compiling):
             order = None
-            if job.row_order == "canonical" and (job.suppress or job.algorithm.uses_row_order(options)):
+            if job.row_order == "canonical" and (
+                job.suppress or job.rounds or job.algorithm.uses_row_order(options)
+            ):
                 order = encoding.canonical_order(points, self._table, self._schema, seed)
                 points, checks = points.take(order), checks.take(order)
-            made = partition_table(job.algorithm, points, checks, options, seed, job.block, self._progress)
+            made = partition_table(job.algorithm, points, checks, options, seed, job.block, self._progress, job.rounds)
             if order is not None:
                 labels = np.empty_like(made.labels)
                 labels[order] = made.labels
@@ -114,6 +123,7 @@ class MemoryEngine:
             class_sizes=self._checks.sizes(np.append(classes, -1)[partition.labels]),
             suppressed=int(np.count_nonzero((partition.labels < 0) | is_star)),
             axes={axis.name: axis.describe() for axis in points.axes},
+            told=partition.told,
         )
 
     def preview(self, rows: NDArray[np.int64]) -> tuple[pa.Table, pa.Table]:

@@ -6,6 +6,7 @@ For most promises that follows: two groups that may stand may stand as one. Wher
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,4 +46,4 @@ def settle(
         joined[failing] = joined[a_row_of[classes[failing]]]
         labels = partition.labels.copy()
         labels[kept] = finishing.repair(seen, checks, joined, progress)
-        partition = Partition(labels, blocks=partition.blocks)
+        partition = replace(partition, labels=labels)

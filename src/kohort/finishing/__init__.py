@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from kohort.axes import Points
 from kohort.checks import Checks
-from kohort.finishing.repair import merge_failing, merged, repair
+from kohort.finishing.repair import merge_failing, repair
 from kohort.finishing.suppress import suppress_failing, suppress_records
+from kohort.groups import merged, total_cost
 from kohort.progress import Progress
 
 __all__ = ["finish", "merge_failing", "merged", "repair", "stand_alone"]
@@ -31,7 +32,8 @@ def finish(
     fewer = _without_failing(checks, labels, checks.budget - int(np.count_nonzero(labels < 0)))
     if fewer is not labels:  # what fails is left out or merged, whichever loses less
         fewer = _fewer_records(points, checks, repair(points, checks, fewer, progress), progress, block=block)
-        repaired = fewer if _total_loss(points, fewer) < _total_loss(points, repaired) else repaired
+        tables = points.kernel_tables()
+        repaired = fewer if total_cost(points, fewer, tables) < total_cost(points, repaired, tables) else repaired
     return repaired if block else stand_alone(points, checks, repaired, progress)
 
 
@@ -45,18 +47,6 @@ def _fewer_records(
         # Who leaves changes what is usual in the release. Where a group then stands no more, more is lost than was won.
         labels = fewer if block or checks.stand_among_themselves(fewer) else labels
     return labels
-
-
-def _total_loss(points: Points, labels: NDArray[np.int64]) -> int:
-    """What all rows cost, in the units of the search; one that is left out costs everything."""
-    from kohort.kernels.boxes import bound_members, box_costs
-
-    sizes, tables = np.bincount(labels[labels >= 0]), points.kernel_tables()
-    low = np.full((len(sizes), len(points.axes)), np.iinfo(np.int64).max)
-    high, costs = np.zeros_like(low), np.empty(len(sizes), np.int64)
-    bound_members(points.codes, labels, low, high)
-    box_costs(tables, low, high, costs)
-    return int(costs @ sizes) + int(np.count_nonzero(labels < 0)) * int(tables.full.sum())
 
 
 def _without_failing(checks: Checks, labels: NDArray[np.int64], budget: int) -> NDArray[np.int64]:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.axes import Points
+from kohort.axes import Measure, Points
 from kohort.checks import Checks
 from kohort.cutting import cut_table
 from kohort.errors import PromiseError
+from kohort.groups import group_boxes, grouped_rows, merged
 from kohort.privacy import Promise
 from kohort.progress import Progress
 
@@ -36,21 +37,21 @@ def repair(points: Points, checks: Checks, labels: NDArray[np.int64], progress: 
     return labels
 
 
-def merged(labels: NDArray[np.int64], goes_to: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-    """Groups renumbered 0, 1, ... in their order, after those that `goes_to` says were merged into others."""
-    moved = labels if goes_to is None else np.append(goes_to, -1)[labels]
-    numbers = np.append(np.cumsum(np.bincount(moved[moved >= 0]) > 0) - 1, -1)  # the last entry is for -1
-    return numbers[moved]
-
-
 def merge_failing(
-    points: Points, checks: Checks, labels: NDArray[np.int64], stands: NDArray[np.bool_], progress: Progress, seed: int = -1
+    points: Points,
+    checks: Checks,
+    labels: NDArray[np.int64],
+    stands: NDArray[np.bool_],
+    progress: Progress,
+    *,
+    seed: int = -1,
+    measure: Measure = "height",
 ) -> NDArray[np.int64]:
     """Merge until all stand or one is left: the smallest failing group first, or, with a seed, one that is drawn."""
     step = 0
     while len(stands) > 1 and not stands.all():
         progress.check()
-        labels, stands, step = _merge_some(points, checks, labels, stands, progress, seed, step)
+        labels, stands, step = _merge_some(points, checks, labels, stands, progress, seed, step, measure)
     return labels
 
 
@@ -62,23 +63,20 @@ def _merge_some(
     progress: Progress,
     seed: int,
     step: int,
+    measure: Measure,
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], int]:
     """Merge until a quarter of the groups is gone: those that grew are then put into neighbourhoods anew."""
     from kohort.kernels import merging
-    from kohort.kernels.boxes import group_rows
 
     groups = len(stands)
-    sizes = np.bincount(labels[labels >= 0])
-    ends = np.cumsum(sizes)
-    order = np.empty(int(ends[-1]), np.int64)
-    group_rows(labels, np.concatenate([[0], ends]), order)
-    head, tail = order[ends - sizes], order[ends - 1]
+    order, first = grouped_rows(labels)
+    head, tail = order[first[:-1]], order[first[1:] - 1]
     following = np.full(points.rows, -1)
     following[order[:-1]] = order[1:]
     following[tail] = -1
     goes_to = np.arange(groups)
-    tables = points.kernel_tables()
-    boxes, secrets = _neighbourhoods(points, labels, sizes, head, tables), checks.row_secrets
+    tables = points.kernel_tables(measure)
+    boxes, secrets = _neighbourhoods(points, labels, np.diff(first), head, tables), checks.row_secrets
     next_step = merging.merge_failing(
         tables, checks.rules, checks.tally(), secrets, boxes, head, tail, following, stands, goes_to,
         groups * 3 // 4, seed, np.int64(step), np.empty_like(secrets), progress.slot(),
@@ -94,15 +92,12 @@ def _neighbourhoods(
 ) -> Boxes:
     """The groups' boxes in neighbourhoods: the table of one row a group, cut until few are left together."""
     from kohort.kernels import neighbours
-    from kohort.kernels.boxes import bound_members, box_costs
+    from kohort.kernels.boxes import box_costs
 
     groups, axes = len(sizes), len(points.axes)
     near = cut_table(points.take(head), Checks(Promise(k=2), groups), Progress(1), largest=TOGETHER)
     place_to_group = np.argsort(near, kind="stable")
-    low = np.full((groups, axes), np.iinfo(np.int64).max)
-    high = np.zeros((groups, axes), np.int64)
-    bound_members(points.codes, labels, low, high)
-    low, high = low[place_to_group], high[place_to_group]
+    low, high = (ends[place_to_group] for ends in group_boxes(points, labels))
     costs = np.empty(groups, np.int64)
     box_costs(tables, low, high, costs)
     many = np.bincount(near)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kohort.axes import Points
 from kohort.checks import Checks
+from kohort.groups import grouped_rows
 from kohort.progress import Progress
 
 
@@ -31,12 +32,9 @@ def suppress_records(
 ) -> NDArray[np.int64]:
     """Leave out at most `budget` records, each time the one without which the release loses least."""
     from kohort.kernels import suppress as kernels
-    from kohort.kernels.boxes import group_rows
 
-    sizes = np.bincount(labels[labels >= 0])
-    first = np.concatenate([[0], np.cumsum(sizes)])
-    rows = np.empty(int(first[-1]), np.int64)
-    group_rows(labels, first.copy(), rows)
+    rows, first = grouped_rows(labels)
+    sizes = np.diff(first)
     codes = np.take(points.codes, rows, axis=0)
     by_axis = np.array([np.lexsort((codes[:, axis], labels[rows])) for axis in range(codes.shape[1])], np.int64)
     ends = np.repeat(np.column_stack([first[:-1], first[1:] - 1])[:, np.newaxis, :], codes.shape[1], axis=1)

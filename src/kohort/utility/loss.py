@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from kohort.algorithms import Partition
 from kohort.axes import NumericAxis, Points, TreeAxis
+from kohort.groups import grouped_rows
 from kohort.kinds import Numbers
 from kohort.publishing import Boxes
 
@@ -99,12 +100,8 @@ def mean_size(sizes: NDArray[np.int64], k: int) -> float:
 def square_error(points: Points, labels: NDArray[np.int64]) -> float:
     """Sum over clusters, members and axes of the squared distance to the centroid (paper 004)."""
     from kohort.kernels import square_error as kernels
-    from kohort.kernels.boxes import group_rows
 
-    sizes = np.bincount(labels[labels >= 0])
-    first = np.concatenate([[0], np.cumsum(sizes)])
-    order = np.empty(int(first[-1]), np.int64)
-    group_rows(labels, first.copy(), order)
+    order, first = grouped_rows(labels)
     grouped = np.take(points.codes, order, axis=0)  # rows of one cluster side by side: each axis is then read in one sweep
     total = 0.0
     for number, axis in enumerate(points.axes):

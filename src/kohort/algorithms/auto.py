@@ -1,0 +1,72 @@
+"""The default: in each block the start that loses least, then improvement.
+
+Which starts are tried follows from what is asked: cuts from the top always; merging from below for small k, where it is often
+better; growing groups (k-member) where the promise makes cuts lose much more than k alone would, as a cut must leave both sides
+like the table and growing picks what is wanted. For square error it is MDAV, which was made for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.algorithms import k_member, mdav, merge, top_down
+from kohort.algorithms.base import Method, Options, Partition
+from kohort.algorithms.blocks import made_by
+from kohort.axes import Points
+from kohort.checks import Checks
+from kohort.finishing import repair
+from kohort.groups import total_cost
+from kohort.progress import Progress
+
+MERGED_UP_TO = 4  # k: where merging from below still beats cuts from above, on some tables
+DEAR = 1.25  # times the loss that k alone costs, from which a promise is dear
+
+
+class AutoOptions(Options):
+    """Options of `auto`: none."""
+
+
+def partition(points: Points, checks: Checks, _options: AutoOptions, seed: int, progress: Progress) -> Partition:
+    """The start that loses least."""
+    searched = points.searched()
+    tables = searched.costs()
+    tried = list(_starts(points, checks, seed, progress))
+    costs = [total_cost(searched, labels, tables) for _name, labels in tried]
+    name, labels = tried[int(np.argmin(costs))]
+    return Partition(labels, start=name, starts=tuple(name for name, _labels in tried))
+
+
+def _starts(points: Points, checks: Checks, seed: int, progress: Progress) -> Iterator[tuple[str, NDArray[np.int64]]]:
+    def start(method: Method, checks: Checks) -> tuple[str, NDArray[np.int64]]:
+        made = made_by(method, points, checks, method.options(), seed, progress)
+        return method.name, repair(points, checks, made.labels, progress)
+
+    if points.objective == "square-error":
+        yield start(mdav.METHOD, checks)
+        return
+    name, cut = start(top_down.METHOD, checks)
+    yield name, cut
+    if checks.k <= MERGED_UP_TO:
+        yield start(merge.METHOD, checks)
+    if checks.beyond_k:
+        searched = points.searched()
+        tables = searched.costs()
+        _name, plain = start(top_down.METHOD, checks.k_alone())
+        if total_cost(searched, cut, tables) > DEAR * total_cost(searched, plain, tables):
+            yield start(k_member.METHOD, checks)
+
+
+METHOD = Method(
+    name="auto",
+    summary="the start that loses least (top-down, merge, k-member, mdav), then improved",
+    paper="ours",
+    cost="linear in rows: blocks, each improved",
+    good_for="nearly everything; the default",
+    options=AutoOptions,
+    partition=partition,
+    in_blocks=True,
+    effort=1,
+)

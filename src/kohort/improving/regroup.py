@@ -1,0 +1,112 @@
+"""Improvement by regrouping: sweep after sweep, pools of a few groups are cut anew, and what loses less is kept.
+
+In each sweep the groups are put into cells of near ones, each time others, and the cells are worked on side by side. Early
+sweeps let a pool become a little dearer, later ones do not: that leads out of arrangements in which no pool by itself can be
+better. The result is the best that was seen at the end of a sweep, and ends early once sweeps find nothing better.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.axes import Points
+from kohort.checks import Checks
+from kohort.cutting import cut_table
+from kohort.encoding import own_seed, splitmix64
+from kohort.groups import grouped_rows, merged, total_cost
+from kohort.privacy import Promise
+from kohort.progress import Progress, Task
+from kohort.splitting import STEPS, bench_for
+
+if TYPE_CHECKING:
+    from kohort.kernels.promises import Tally
+    from kohort.kernels.ranks import Bench
+
+SWEEPS = 12  # of a round, times the root of the mean size: larger groups are fewer, and need more sweeps to settle
+MOST_SWEEPS = 150
+CELL = 500  # groups in a cell, at most
+POOL = 8_192  # records in a pool, at most
+PARTNERS, NEARBY, TRIES, NOISE = 3, 4, 4, 0.25
+TOLERANCE = 0.02  # of the first sweep; none is left after three quarters of them
+IDLE = 3  # sweeps without gain, and without tolerance, after which nothing more is expected
+
+
+def regroup(
+    points: Points, checks: Checks, labels: NDArray[np.int64], rounds: int, seed: int, progress: Progress
+) -> NDArray[np.int64]:
+    """Groups that lose less, or the same ones. Every row has a label."""
+    tables = points.costs()
+    best, least, idle = labels, total_cost(points, labels, tables), 0
+    sweeps = rounds * min(MOST_SWEEPS, round(SWEEPS * math.sqrt(points.rows / (labels.max() + 1))))
+    workshop = _Workshop(points, checks)
+    progress.begin_improving(least)
+    for sweep in range(sweeps):
+        tolerance = TOLERANCE * max(0.0, 1 - sweep / (0.75 * sweeps))
+        labels = workshop.sweep(labels, tolerance, own_seed(seed, sweep), progress)
+        cost = total_cost(points, labels, tables)
+        idle = 0 if cost < least or tolerance else idle + 1
+        if cost < least:
+            progress.improved(least - cost)
+            best, least = labels, cost
+        if idle == IDLE or not least:
+            break
+    return best
+
+
+class _Workshop:
+    """What every sweep needs of the table, and benches that tasks hand on."""
+
+    def __init__(self, points: Points, checks: Checks) -> None:
+        self._points, self._checks, self._tables = points, checks, points.costs()
+        self._following = np.empty(points.rows, np.int64)
+        self._spare: list[tuple[Bench, Tally]] = []
+
+    @contextmanager
+    def _borrowed(self) -> Iterator[tuple[Bench, Tally]]:
+        spare = self._spare.pop() if self._spare else (bench_for(self._points, self._checks, POOL), self._checks.tally())
+        yield spare
+        self._spare.append(spare)
+
+    def sweep(self, labels: NDArray[np.int64], tolerance: float, seed: int, progress: Progress) -> NDArray[np.int64]:
+        """Labels after a pool was opened around every group."""
+        from kohort.kernels.regrouping import Search, improve_cell
+
+        points, checks = self._points, self._checks
+        order, first = grouped_rows(labels)
+        search = Search(PARTNERS, NEARBY, TRIES, STEPS, NOISE, tolerance)
+        cells = cells_of(points, order, first, seed)
+        used, numbers = np.zeros(len(cells) + 1, np.int64), np.empty(points.rows, np.int64)
+
+        def work(number: int) -> Task:
+            def task() -> Iterable[Task]:
+                with self._borrowed() as (bench, tally):
+                    used[number + 1] = improve_cell(
+                        self._tables, checks.rules, tally, checks.row_secrets, points.codes, order, first, cells[number],
+                        search, seed, bench, self._following, numbers, progress.slot(),
+                    )  # fmt: skip
+                return ()
+
+            return task
+
+        progress.run([work(number) for number in range(len(cells))])
+        cell_of_group = np.empty(len(first) - 1, np.int64)
+        for number, cell in enumerate(cells):
+            cell_of_group[cell] = number
+        return merged(numbers + np.cumsum(used)[cell_of_group[labels]])
+
+
+def cells_of(points: Points, order: NDArray[np.int64], first: NDArray[np.int64], seed: int) -> list[NDArray[np.int64]]:
+    """Groups in cells of near ones: a row drawn from each group, and these cut by axes that count as much as is drawn."""
+    groups = len(first) - 1
+    drawn = splitmix64(np.arange(groups + len(points.axes), dtype=np.uint64) ^ np.uint64(seed))
+    share = (drawn >> np.uint64(11)) / 2.0**53
+    rows = order[first[:-1] + (share[:groups] * np.diff(first)).astype(np.int64)]
+    some = Points(np.take(points.codes, rows, axis=0), points.axes, tuple((2.0 ** (6 * share[groups:])).tolist()))
+    cell = cut_table(some, Checks(Promise(k=2), groups), Progress(1), largest=CELL)
+    return np.split(np.argsort(cell, kind="stable"), np.cumsum(np.bincount(cell))[:-1])

@@ -1,0 +1,246 @@
+"""Records cut top-down: at each step the cut, or the box taken out of the rest, by which the loss falls most.
+
+Taking records out never makes the others dearer. So a cut need not be one straight line: what is kept is narrowed axis by
+axis, and where most is gained by those inside alone, they leave the rest as it is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.kernels import inlined, kernel
+from kohort.kernels.groups import group_stands
+from kohort.kernels.promises import Rules, Tally
+from kohort.kernels.randomness import chance
+from kohort.kernels.ranks import Bench, number_cost, tree_cost
+
+RETRIES = 4  # cuts that are tried where one may not be made
+
+
+@kernel
+def split(
+    rules: Rules,
+    tally: Tally,
+    secrets: NDArray[np.int64],  # IN (rows, secrets)
+    rows: NDArray[np.int64],  # IN: which row each record is
+    bench: Bench,  # laid out; its `order` is cut into `parts`
+    least: int | np.int64,  # parts with fewer records are not cut
+    steps: int,  # how often a box is narrowed, at most
+    noise: float,  # by how much a gain is taken for larger, at most
+    luck: NDArray[np.uint64],  # IN OUT (1): the state of the random numbers
+    limit: int | np.int64,  # cost at which it need not go on
+) -> tuple[int, int]:
+    """Cut until no cut is allowed or gains: how many parts there are, and what all records cost."""
+    rank, runs, many_runs, counts, near, box = bench.rank, bench.runs, bench.many_runs, bench.counts, bench.near, bench.box
+    kept, depth, order, opened, parts = bench.kept, bench.depth, bench.order, bench.opened, bench.parts
+    of_axis, ends, gap = bench.of_axis, bench.ends, bench.gap
+    columns, beyond_k, smallest = rank.shape[0], secrets.shape[1] > 0, max(2 * rules.k, least)
+    opened[0, 0], opened[0, 1], todo = 0, rows.size, 1
+    for j in range(columns):
+        opened[0, 2 + 2 * j], opened[0, 3 + 2 * j] = 0, bench.distinct[j] - 1
+    many, cost = 0, np.int64(0)
+    while todo > 0 and cost < limit:
+        todo -= 1
+        begin, end = np.int64(opened[todo, 0]), np.int64(opened[todo, 1])
+        own, middle = np.int64(0), begin
+        for attempt in range(RETRIES if beyond_k else 1):
+            for j in range(columns):
+                box[0, j], box[1, j] = opened[todo, 2 + 2 * j], opened[todo, 3 + 2 * j]
+            shake = noise if attempt == 0 else max(noise, 1.0)
+            own, inside = _best_box(
+                rank, runs, many_runs, counts, near, box, kept, depth, order, of_axis, ends, gap, begin, end, rules.k, smallest,
+                steps, shake, luck,
+            )  # fmt: skip
+            if inside == 0:
+                break
+            middle = _part(order, depth, begin, end, inside)
+            if not beyond_k or _both_stand(rules, tally, secrets, rows, bench, begin, middle, end):
+                break
+            middle = begin
+        if middle == begin:
+            parts[many, 0], parts[many, 1] = begin, end
+            many += 1
+            cost += (end - begin) * own
+            continue
+        for j in range(2 * columns + 2):
+            opened[todo + 1, j] = opened[todo, j]
+        opened[todo, 1] = opened[todo + 1, 0] = middle
+        todo += 2
+    return many, cost
+
+
+@inlined
+def _part(order: NDArray[np.int32], depth: NDArray[np.int32], begin: int, end: int, inside: int) -> int:
+    """Records that were kept this often first; where the others begin."""
+    middle, last = begin, end - 1
+    while middle <= last:
+        if depth[order[middle]] >= inside:
+            middle += 1
+        else:
+            order[middle], order[last] = order[last], order[middle]
+            last -= 1
+    return middle
+
+
+@kernel
+def _both_stand(
+    rules: Rules,
+    tally: Tally,
+    secrets: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    bench: Bench,
+    begin: int,
+    middle: int,
+    end: int,
+) -> bool:
+    for i in range(begin, end):
+        for c in range(secrets.shape[1]):
+            bench.members[i, c] = secrets[rows[bench.order[i]], c]
+    return group_stands(rules, tally, bench.members, begin, middle) and group_stands(rules, tally, bench.members, middle, end)
+
+
+@inlined
+def _best_box(
+    rank: NDArray[np.int32],
+    runs: NDArray[np.int32],
+    many_runs: NDArray[np.int64],
+    counts: NDArray[np.int32],
+    near: NDArray[np.int32],
+    box: NDArray[np.int64],
+    kept: NDArray[np.int32],
+    depth: NDArray[np.int32],
+    order: NDArray[np.int32],
+    of_axis: NDArray[np.float64],
+    ends: NDArray[np.float64],
+    gap: NDArray[np.int64],
+    begin: int | np.int64,
+    end: int | np.int64,
+    k: int | np.int64,
+    smallest: int | np.int64,
+    steps: int,
+    noise: float,
+    luck: NDArray[np.uint64],
+) -> tuple[int, int]:
+    """What one record of the part costs; how often those were kept that should leave it, or 0 if none should."""
+    total = many = end - begin
+    for i in range(many):
+        kept[i] = order[begin + i]
+        depth[kept[i]] = 0
+    cost_all, best, inside = np.int64(0), 0.0, 0
+    for step in range(steps + 1):
+        cost = np.int64(0)
+        for j in range(rank.shape[0]):
+            low, high = box[0, j], box[1, j]
+            if low < high:
+                for value in range(low, high + 1):
+                    counts[j, value] = 0
+                for i in range(many):
+                    counts[j, rank[j, kept[i]]] += 1
+                while counts[j, low] == 0:
+                    low += 1
+                while counts[j, high] == 0:
+                    high -= 1
+                box[0, j], box[1, j] = low, high
+            box[2, j] = number_cost(of_axis, ends, j, low, high) if of_axis[j, 0] > 0 else tree_cost(gap, j, low, high)
+            cost += box[2, j]
+        if step == 0:
+            cost_all = cost
+            if total < smallest or cost == 0:
+                break
+        else:
+            gain = many * (cost_all - cost) * (1 + noise * chance(luck))
+            if gain > best:
+                best, inside = gain, step
+        if step == steps:
+            break
+        gain, axis, low, high = _best_cut(
+            runs, many_runs, counts, near, box, of_axis, ends, gap, many, total, cost_all - cost, k, step == 0, noise, luck
+        )
+        if axis < 0:
+            break
+        if gain > best:
+            best, inside = gain, step + 1
+        left = 0
+        for i in range(many):
+            record = kept[i]
+            if low <= rank[axis, record] <= high:
+                depth[record] += 1
+                kept[left] = record
+                left += 1
+        many = left
+    return cost_all, inside
+
+
+@inlined
+def _best_cut(
+    runs: NDArray[np.int32],
+    many_runs: NDArray[np.int64],
+    counts: NDArray[np.int32],
+    near: NDArray[np.int32],
+    box: NDArray[np.int64],
+    of_axis: NDArray[np.float64],
+    ends: NDArray[np.float64],
+    gap: NDArray[np.int64],
+    many: int | np.int64,
+    total: int | np.int64,
+    gained: int | np.int64,  # by a record already, compared with the whole part
+    k: int | np.int64,
+    straight: bool,  # nothing was narrowed yet: the others become cheaper too
+    noise: float,
+    luck: NDArray[np.uint64],
+) -> tuple[float, int, int, int]:
+    """The records to keep, by one axis, so that most is gained: how much, the axis, its lowest and highest rank."""
+    best, axis, best_low, best_high = 0.0, -1, np.int64(0), np.int64(0)
+    most = min(total - k, many - 1)
+    for j in range(box.shape[1]):
+        low, high, whole = box[0, j], box[1, j], box[2, j]
+        if whole == 0:
+            continue
+        if of_axis[j, 0] > 0:
+            left, last = np.int64(counts[j, low]), low
+            for here in range(low + 1, high + 1):
+                if counts[j, here] == 0:
+                    continue
+                right = many - left
+                if (k <= left <= most) or (k <= right <= most):
+                    fall_left = whole - number_cost(of_axis, ends, j, low, last)
+                    fall_right = whole - number_cost(of_axis, ends, j, here, high)
+                    both = left * fall_left + right * fall_right
+                    if k <= left <= most:
+                        gain = (both if straight else left * (gained + fall_left)) * (1 + noise * chance(luck))
+                        if gain > best:
+                            best, axis, best_low, best_high = gain, j, low, last
+                    if k <= right <= most:
+                        gain = (both if straight else right * (gained + fall_right)) * (1 + noise * chance(luck))
+                        if gain > best:
+                            best, axis, best_low, best_high = gain, j, here, high
+                left += counts[j, here]
+                last = here
+            continue
+        near[0, low] = 0
+        last = low
+        for here in range(low, high + 1):
+            near[0, here + 1] = near[0, here] + counts[j, here]
+            last = here if counts[j, here] > 0 else last
+            near[1, here] = last
+        for here in range(high, low - 1, -1):
+            last = here if counts[j, here] > 0 else last
+            near[2, here] = last
+        for run in range(many_runs[j]):
+            begin, end = max(np.int64(runs[0, j, run]), low), min(np.int64(runs[1, j, run]), high)
+            if begin > end:
+                continue
+            inside = np.int64(near[0, end + 1] - near[0, begin])
+            if inside < k or inside > most:
+                continue
+            begin, end = np.int64(near[2, begin]), np.int64(near[1, end])
+            gain = np.float64(inside * (gained + whole - tree_cost(gap, j, begin, end)))
+            if straight and (begin == low or end == high):
+                rest_low = np.int64(near[2, end + 1]) if begin == low else low
+                rest_high = np.int64(near[1, begin - 1]) if end == high else high
+                gain += (total - inside) * (whole - tree_cost(gap, j, rest_low, rest_high))
+            gain *= 1 + noise * chance(luck)
+            if gain > best:
+                best, axis, best_low, best_high = gain, j, begin, end
+    return best, axis, best_low, best_high
