@@ -8,9 +8,10 @@ import pytest
 import kohort as kh
 from kohort import datasets, encoding, schema
 from kohort.algorithms import METHODS
-from kohort.algorithms.blocks import partition_table, rows_of_blocks, seed_of
+from kohort.algorithms.blocks import partition_table, rows_of_blocks
 from kohort.checks import Checks
 from kohort.cutting import cut_table
+from kohort.encoding import own_seed
 from kohort.job import Job
 from kohort.progress import Progress
 
@@ -46,7 +47,7 @@ def test_a_block_is_worked_on_as_if_it_were_alone(method):
     options, progress = job.method_options(), Progress(2)
     whole = partition_table(job.algorithm, points, checks, options, 7, 120, progress).labels
     for number, rows in enumerate(rows_of_blocks(cut_table(points, checks, progress, largest=120))):
-        alone = job.algorithm.partition(points.take(rows), checks.take(rows), options, seed_of(7, number), progress).labels
+        alone = job.algorithm.partition(points.take(rows), checks.take(rows), options, own_seed(7, number), progress).labels
         assert np.array_equal(np.unique(whole[rows], return_inverse=True)[1], np.unique(alone, return_inverse=True)[1])
     assert sorted(set(whole.tolist())) == list(range(whole.max() + 1))
 
@@ -58,7 +59,7 @@ def test_methods_that_need_no_blocks_make_none():
 
 
 def test_blocks_have_their_own_random_numbers():
-    assert len({seed_of(seed, number) for seed in range(20) for number in range(20)}) == 400
+    assert len({own_seed(seed, number) for seed in range(20) for number in range(20)}) == 400
 
 
 def test_rows_left_out_stay_within_the_share_of_each_block():

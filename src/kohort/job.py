@@ -94,7 +94,12 @@ class Job(BaseModel):
         """
         try:
             nested = _nested(base)
-            problems = [*fold(nested, settings, cls.model_fields), *_not_unicode(nested), *_method_mistakes(nested), *_objective_mistakes(nested)]
+            problems = [
+                *fold(nested, settings, cls.model_fields),
+                *_not_unicode(nested),
+                *_method_mistakes(nested),
+                *_objective_mistakes(nested),
+            ]
             problems += [*column_mistakes(nested), *promise_mistakes(nested), *stand_on_preset(nested)]
             job = cls.model_validate(nested)
         except ValidationError as error:

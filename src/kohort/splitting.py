@@ -14,6 +14,7 @@ from kohort.progress import Progress
 
 if TYPE_CHECKING:
     from kohort.kernels.ranks import Bench
+    from kohort.kernels.splitting import Promised
 
 STEPS = 20  # axes by which a box is narrowed, at most
 LEAST = (4_096, 256, 0)  # parts smaller than this are laid out anew before they are cut further: fewer values to count
@@ -24,7 +25,7 @@ def split_table(points: Points, checks: Checks, steps: int, progress: Progress) 
     from kohort.kernels.ranks import lay_out
     from kohort.kernels.splitting import split
 
-    tables, bench, tally = points.costs(), bench_for(points, checks, points.rows), checks.tally()
+    tables, bench, promised = points.costs(), bench_for(points, checks, points.rows), promised_by(checks)
     labels, luck, no_limit = np.zeros(points.rows, np.int64), np.zeros(1, np.uint64), np.iinfo(np.int64).max
     for least in LEAST:
         order, first = grouped_rows(labels)
@@ -34,7 +35,7 @@ def split_table(points: Points, checks: Checks, steps: int, progress: Progress) 
             rows, many = order[begin:end], 1
             if end - begin >= max(least, 2 * checks.k):
                 lay_out(tables, points.codes, rows, bench)
-                many, _cost = split(checks.rules, tally, checks.row_secrets, rows, bench, least, steps, 0.0, luck, no_limit)
+                many, _cost = split(checks.k, promised, rows, bench, least, steps, 0.0, luck, no_limit)
                 parts = np.repeat(np.arange(many), np.diff(bench.parts[:many], axis=1)[:, 0])
                 places = np.concatenate([np.arange(*part) for part in bench.parts[:many].tolist()])
                 labels[rows[bench.order[places]]] = groups + parts
@@ -42,6 +43,13 @@ def split_table(points: Points, checks: Checks, steps: int, progress: Progress) 
                 labels[rows] = groups
             groups += many
     return labels
+
+
+def promised_by(checks: Checks) -> Promised | None:
+    """What is asked beyond k, for one thread."""
+    from kohort.kernels.splitting import Promised
+
+    return Promised(checks.rules, checks.tally(), checks.row_secrets) if checks.beyond_k else None
 
 
 def bench_for(points: Points, checks: Checks, records: int) -> Bench:

@@ -25,8 +25,8 @@ from kohort.algorithms import (
 from kohort.algorithms.base import Method, Options, Partition
 
 _FILES = (
-    auto, top_down, merge, mondrian, mondrian_1d, k_member, k_members, gccg, kaca, oka, kmeans_adjusted, kmeans_filled, kmeans_then_adjusted, c_means,
-    threshold, mdav, incognito, datafly,
+    auto, top_down, merge, mondrian, mondrian_1d, k_member, k_members, gccg, kaca, oka, kmeans_adjusted, kmeans_filled,
+    kmeans_then_adjusted, c_means, threshold, mdav, incognito, datafly,
 )  # fmt: skip
 METHODS: dict[str, Method] = {file.METHOD.name: file.METHOD for file in _FILES}
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.algorithms.features import FeatureOptions, compared, sorted_axes, space_of
+from kohort.algorithms.features import FeatureOptions, compared
 from kohort.axes import Points
 from kohort.checks import Checks
+from kohort.features import sorted_axes, space_of
 from kohort.progress import Progress
 
 if TYPE_CHECKING:

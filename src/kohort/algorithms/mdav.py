@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from kohort.algorithms.base import Method, Options, Partition
-from kohort.algorithms.features import places, runs_of, shares
 from kohort.axes import NumericAxis, Points
 from kohort.checks import Checks
 from kohort.errors import RequestError, listed
+from kohort.features import places, runs_of, shares
 from kohort.progress import Progress
 
 FINE = 2.0**30  # parts of a deviation

@@ -31,7 +31,6 @@ from kohort.schema import Schema
 from kohort.tables import Format, Origin
 from kohort.utility import loss
 
-
 LABEL_WEIGHT = 0.5  # of all columns together: what mixing labels costs
 
 
@@ -87,9 +86,7 @@ class MemoryEngine:
         options, seed = job.method_options(), job.seed or 0
         with self._progress.step("partition", total=points.rows), on_compile(self._say_compiling):
             order = None
-            if job.row_order == "canonical" and (
-                job.suppress or job.rounds or job.algorithm.uses_row_order(options)
-            ):
+            if job.row_order == "canonical" and (job.suppress or job.rounds or job.algorithm.uses_row_order(options)):
                 order = encoding.canonical_order(points, self._table, self._schema, seed)
                 points, checks = points.take(order), checks.take(order)
             made = partition_table(job.algorithm, points, checks, options, seed, job.block, self._progress, job.rounds)

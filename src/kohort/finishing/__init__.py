@@ -13,10 +13,10 @@ from kohort.axes import Points
 from kohort.checks import Checks
 from kohort.finishing.repair import merge_failing, repair
 from kohort.finishing.suppress import suppress_failing, suppress_records
-from kohort.groups import merged, total_cost
+from kohort.groups import total_cost
 from kohort.progress import Progress
 
-__all__ = ["finish", "merge_failing", "merged", "repair", "stand_alone"]
+__all__ = ["finish", "merge_failing", "repair", "stand_alone"]
 
 
 def finish(

@@ -22,11 +22,11 @@ from kohort.encoding import own_seed, splitmix64
 from kohort.groups import grouped_rows, merged, total_cost
 from kohort.privacy import Promise
 from kohort.progress import Progress, Task
-from kohort.splitting import STEPS, bench_for
+from kohort.splitting import STEPS, bench_for, promised_by
 
 if TYPE_CHECKING:
-    from kohort.kernels.promises import Tally
     from kohort.kernels.ranks import Bench
+    from kohort.kernels.splitting import Promised
 
 SWEEPS = 12  # of a round, times the root of the mean size: larger groups are fewer, and need more sweeps to settle
 MOST_SWEEPS = 150
@@ -65,11 +65,12 @@ class _Workshop:
     def __init__(self, points: Points, checks: Checks) -> None:
         self._points, self._checks, self._tables = points, checks, points.costs()
         self._following = np.empty(points.rows, np.int64)
-        self._spare: list[tuple[Bench, Tally]] = []
+        self._spare: list[tuple[Bench, Promised | None]] = []
 
     @contextmanager
-    def _borrowed(self) -> Iterator[tuple[Bench, Tally]]:
-        spare = self._spare.pop() if self._spare else (bench_for(self._points, self._checks, POOL), self._checks.tally())
+    def _borrowed(self) -> Iterator[tuple[Bench, Promised | None]]:
+        new = not self._spare
+        spare = (bench_for(self._points, self._checks, POOL), promised_by(self._checks)) if new else self._spare.pop()
         yield spare
         self._spare.append(spare)
 
@@ -85,10 +86,10 @@ class _Workshop:
 
         def work(number: int) -> Task:
             def task() -> Iterable[Task]:
-                with self._borrowed() as (bench, tally):
+                with self._borrowed() as (bench, promised):
                     used[number + 1] = improve_cell(
-                        self._tables, checks.rules, tally, checks.row_secrets, points.codes, order, first, cells[number],
-                        search, seed, bench, self._following, numbers, progress.slot(),
+                        self._tables, checks.k, promised, points.codes, order, first, cells[number], search,
+                         seed, bench, self._following, numbers, progress.slot(),
                     )  # fmt: skip
                 return ()
 

@@ -21,11 +21,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.algorithms.features import runs_of, shares
 from kohort.axes import UNIT, NumericAxis, Points
 from kohort.checks import Checks
 from kohort.cutting import cut_table
 from kohort.encoding import own_seed
+from kohort.features import runs_of, shares
 from kohort.groups import grouped_rows, merged
 from kohort.progress import Progress
 

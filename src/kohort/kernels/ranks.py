@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.kernels import inlined, kernel
+from kohort.kernels.promises import Whole
 from kohort.kernels.widths import AxisTables, span_width
 
 NUMERIC, MISSING, SCALE, COARSE_FROM, FULL = range(5)  # what is known of an axis: places in `of_axis`
@@ -41,7 +42,7 @@ class Bench(NamedTuple):
 
 
 @inlined
-def number_cost(of_axis: NDArray[np.float64], ends: NDArray[np.float64], axis: int, low: int, high: int) -> int:
+def number_cost(of_axis: NDArray[np.float64], ends: NDArray[np.float64], axis: int, low: Whole, high: Whole) -> Whole:
     """`widths.number_width`, by rank."""
     if low == 0 and of_axis[axis, MISSING] > 0:
         return np.int64(of_axis[axis, FULL]) if high > 0 else np.int64(0)
@@ -52,7 +53,7 @@ def number_cost(of_axis: NDArray[np.float64], ends: NDArray[np.float64], axis: i
 
 
 @inlined
-def tree_cost(gap: NDArray[np.int64], axis: int, low: int, high: int) -> int:
+def tree_cost(gap: NDArray[np.int64], axis: int, low: Whole, high: Whole) -> Whole:
     """The node above a run of leaves is the highest of those above two neighbours."""
     cost = np.int64(0)
     for rank in range(low, high):

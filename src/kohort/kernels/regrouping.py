@@ -12,11 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.kernels import kernel
-from kohort.kernels.groups import group_stands
-from kohort.kernels.promises import Rules, Tally
 from kohort.kernels.randomness import chance, hashed
 from kohort.kernels.ranks import Bench, lay_out
-from kohort.kernels.splitting import split
+from kohort.kernels.splitting import Promised, split, stands
 from kohort.kernels.widths import AxisTables, number_width, width
 
 
@@ -50,9 +48,8 @@ class Cell(NamedTuple):
 @kernel
 def improve_cell(
     axes: AxisTables,
-    rules: Rules,
-    tally: Tally,
-    secrets: NDArray[np.int64],  # IN (rows, secrets)
+    k: int,
+    promised: Promised | None,
     codes: NDArray[np.integer],  # IN (rows, axes)
     order: NDArray[np.int64],  # IN: rows, group by group
     first: NDArray[np.int64],  # IN (groups + 1)
@@ -65,7 +62,7 @@ def improve_cell(
     state: NDArray[np.int64],  # IN state[1] = stop now
 ) -> int:
     """Open a pool around every group; how many slots are in use."""
-    cell = _set_up(axes, rules.k, codes, order, first, groups, search, bench.order.size, following)
+    cell = _set_up(axes, k, codes, order, first, groups, search, bench.order.size, following)
     luck, used = np.array([hashed(seed, groups[0])], np.uint64), groups.size
     for slot in range(used):
         if cell.costs[slot] == 0 or state[1] != 0:
@@ -78,10 +75,13 @@ def improve_cell(
                 cell.rows[many] = row
                 many += 1
                 row = cell.following[row]
-        if many < 2 * rules.k or not _may_stand(rules, tally, secrets, cell.rows[:many], bench):
+        if many < 2 * k:
             continue
-        lay_out(axes, codes, cell.rows[:many], bench)
-        parts = _recut(rules, tally, secrets, cell, pooled, many, search, bench, luck)
+        rows = cell.rows[:many]
+        lay_out(axes, codes, rows, bench)
+        if promised is not None and not stands(promised, rows, bench, 0, many):  # what is not cut must stand too
+            continue
+        parts = _recut(k, promised, cell, rows, pooled, search, bench, luck)
         if parts > 0:
             used = _put_back(axes, codes, cell, used, pooled, many, parts)
     for slot in range(used):
@@ -182,9 +182,7 @@ def _pool(
 
 
 @kernel
-def _nearest(
-    axes: AxisTables, cell: Cell, used: int, but: int, size: int | np.int64, own: int | np.int64, many: int
-) -> int:
+def _nearest(axes: AxisTables, cell: Cell, used: int, but: int, size: int | np.int64, own: int | np.int64, many: int) -> int:
     """The groups with which the loss of a box of this size and cost grows least, the nearest first; how many they are."""
     numeric, starts, lengths, heights, fulls = axes.numeric, axes.start, axes.size, axes.height, axes.full
     scales, coarse_froms, down, up = axes.scale, axes.coarse_from, axes.down, axes.up
@@ -229,42 +227,28 @@ def _nearest(
 
 
 @kernel
-def _may_stand(
-    rules: Rules, tally: Tally, secrets: NDArray[np.int64], rows: NDArray[np.int64], bench: Bench
-) -> bool:
-    """Whether the whole pool keeps the promise: what is not cut must."""
-    if secrets.shape[1] == 0:
-        return True
-    for i in range(rows.size):
-        for c in range(secrets.shape[1]):
-            bench.members[i, c] = secrets[rows[i], c]
-    return group_stands(rules, tally, bench.members, np.int64(0), np.int64(rows.size))
-
-
-@kernel
 def _recut(
-    rules: Rules,
-    tally: Tally,
-    secrets: NDArray[np.int64],
+    k: int,
+    promised: Promised | None,
     cell: Cell,
+    rows: NDArray[np.int64],
     pooled: int,
-    many: int,
     search: Search,
     bench: Bench,
     luck: NDArray[np.uint64],
 ) -> int:
     """The best of several cuts of the pool: how many parts it has, or 0 if the pool stays as it is."""
-    limit, parts, rows, order, best = np.int64(0), 0, cell.rows[:many], bench.order, cell.best
+    limit, parts, order, best = np.int64(0), 0, bench.order, cell.best
     for i in range(pooled):
         limit += cell.costs[cell.found[i]] * cell.sizes[cell.found[i]]
     limit += np.int64(limit * search.tolerance)
     for attempt in range(search.tries):
-        for i in range(many):
+        for i in range(rows.size):
             order[i] = i
         steps, noise = search.steps if attempt % 2 else 1, search.noise if attempt > 1 else 0.0
-        found, cost = split(rules, tally, secrets, rows, bench, np.int64(0), steps, noise, luck, limit)
+        found, cost = split(k, promised, rows, bench, np.int64(0), steps, noise, luck, limit)
         if cost < limit:
-            limit, parts = cost, found
+            limit, parts = np.int64(cost), found
             for part in range(found):
                 for i in range(bench.parts[part, 0], bench.parts[part, 1]):
                     best[order[i]] = part
@@ -272,13 +256,11 @@ def _recut(
 
 
 @kernel
-def _put_back(
-    axes: AxisTables, codes: NDArray[np.integer], cell: Cell, used: int, pooled: int, many: int, parts: int
-) -> int:
+def _put_back(axes: AxisTables, codes: NDArray[np.integer], cell: Cell, used: int, pooled: int, many: int, parts: int) -> int:
     """The parts become groups, in the slots of the pool first; how many slots are in use then."""
     for i in range(pooled):
         cell.sizes[cell.found[i]], cell.costs[cell.found[i]], cell.head[cell.found[i]] = 0, 0, -1
-    free = 0
+    free, slot = np.int64(0), np.int64(0)
     for part in range(parts):
         if part < pooled:
             slot = cell.found[part]
@@ -290,5 +272,5 @@ def _put_back(
             if cell.best[i] == part:
                 cell.following[cell.rows[i]], cell.head[slot] = cell.head[slot], cell.rows[i]
         _bound(axes, codes, cell, slot)
-        used = max(used, slot + 1)
+        used = max(used, int(slot) + 1)
     return used

@@ -6,56 +6,69 @@ axis, and where most is gained by those inside alone, they leave the rest as it 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from kohort.kernels import inlined, kernel
 from kohort.kernels.groups import group_stands
-from kohort.kernels.promises import Rules, Tally
+from kohort.kernels.promises import Rules, Tally, Whole
 from kohort.kernels.randomness import chance
 from kohort.kernels.ranks import Bench, number_cost, tree_cost
 
 RETRIES = 4  # cuts that are tried where one may not be made
 
 
+class Promised(NamedTuple):
+    """What is promised beyond k, as one thread asks it. None in its place where k is all: kernels then leave the question out."""
+
+    rules: Rules
+    tally: Tally
+    secrets: NDArray[np.int64]  # (rows, secrets)
+
+
 @kernel
 def split(
-    rules: Rules,
-    tally: Tally,
-    secrets: NDArray[np.int64],  # IN (rows, secrets)
+    k: int,
+    promised: Promised | None,  # beyond k
     rows: NDArray[np.int64],  # IN: which row each record is
     bench: Bench,  # laid out; its `order` is cut into `parts`
-    least: int | np.int64,  # parts with fewer records are not cut
+    least: Whole,  # parts with fewer records are not cut
     steps: int,  # how often a box is narrowed, at most
     noise: float,  # by how much a gain is taken for larger, at most
     luck: NDArray[np.uint64],  # IN OUT (1): the state of the random numbers
-    limit: int | np.int64,  # cost at which it need not go on
-) -> tuple[int, int]:
+    limit: Whole,  # cost at which it need not go on
+) -> tuple[int, Whole]:
     """Cut until no cut is allowed or gains: how many parts there are, and what all records cost."""
     rank, runs, many_runs, counts, near, box = bench.rank, bench.runs, bench.many_runs, bench.counts, bench.near, bench.box
     kept, depth, order, opened, parts = bench.kept, bench.depth, bench.order, bench.opened, bench.parts
     of_axis, ends, gap = bench.of_axis, bench.ends, bench.gap
-    columns, beyond_k, smallest = rank.shape[0], secrets.shape[1] > 0, max(2 * rules.k, least)
+    columns, smallest = rank.shape[0], max(2 * k, least)
     opened[0, 0], opened[0, 1], todo = 0, rows.size, 1
     for j in range(columns):
         opened[0, 2 + 2 * j], opened[0, 3 + 2 * j] = 0, bench.distinct[j] - 1
-    many, cost = 0, np.int64(0)
+    many = 0
+    cost: Whole = np.int64(0)
     while todo > 0 and cost < limit:
         todo -= 1
         begin, end = np.int64(opened[todo, 0]), np.int64(opened[todo, 1])
-        own, middle = np.int64(0), begin
-        for attempt in range(RETRIES if beyond_k else 1):
+        own: Whole = np.int64(0)
+        middle: Whole = begin
+        for attempt in range(1 if promised is None else RETRIES):
             for j in range(columns):
                 box[0, j], box[1, j] = opened[todo, 2 + 2 * j], opened[todo, 3 + 2 * j]
             shake = noise if attempt == 0 else max(noise, 1.0)
             own, inside = _best_box(
-                rank, runs, many_runs, counts, near, box, kept, depth, order, of_axis, ends, gap, begin, end, rules.k, smallest,
+                rank, runs, many_runs, counts, near, box, kept, depth, order, of_axis, ends, gap, begin, end, k, smallest,
                 steps, shake, luck,
             )  # fmt: skip
             if inside == 0:
                 break
             middle = _part(order, depth, begin, end, inside)
-            if not beyond_k or _both_stand(rules, tally, secrets, rows, bench, begin, middle, end):
+            if promised is None:
+                break
+            if stands(promised, rows, bench, begin, middle) and stands(promised, rows, bench, middle, end):
                 break
             middle = begin
         if middle == begin:
@@ -71,7 +84,7 @@ def split(
 
 
 @inlined
-def _part(order: NDArray[np.int32], depth: NDArray[np.int32], begin: int, end: int, inside: int) -> int:
+def _part(order: NDArray[np.int32], depth: NDArray[np.int32], begin: Whole, end: Whole, inside: int) -> Whole:
     """Records that were kept this often first; where the others begin."""
     middle, last = begin, end - 1
     while middle <= last:
@@ -84,20 +97,13 @@ def _part(order: NDArray[np.int32], depth: NDArray[np.int32], begin: int, end: i
 
 
 @kernel
-def _both_stand(
-    rules: Rules,
-    tally: Tally,
-    secrets: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    bench: Bench,
-    begin: int,
-    middle: int,
-    end: int,
-) -> bool:
+def stands(promised: Promised, rows: NDArray[np.int64], bench: Bench, begin: Whole, end: Whole) -> bool:
+    """Whether the records from here to there in `order` keep the promise as one group."""
+    members, secrets, order = bench.members, promised.secrets, bench.order
     for i in range(begin, end):
         for c in range(secrets.shape[1]):
-            bench.members[i, c] = secrets[rows[bench.order[i]], c]
-    return group_stands(rules, tally, bench.members, begin, middle) and group_stands(rules, tally, bench.members, middle, end)
+            members[i, c] = secrets[rows[order[i]], c]
+    return group_stands(promised.rules, promised.tally, members, np.int64(begin), np.int64(end))
 
 
 @inlined
@@ -114,20 +120,22 @@ def _best_box(
     of_axis: NDArray[np.float64],
     ends: NDArray[np.float64],
     gap: NDArray[np.int64],
-    begin: int | np.int64,
-    end: int | np.int64,
-    k: int | np.int64,
-    smallest: int | np.int64,
+    begin: Whole,
+    end: Whole,
+    k: Whole,
+    smallest: Whole,
     steps: int,
     noise: float,
     luck: NDArray[np.uint64],
-) -> tuple[int, int]:
+) -> tuple[Whole, int]:
     """What one record of the part costs; how often those were kept that should leave it, or 0 if none should."""
     total = many = end - begin
     for i in range(many):
         kept[i] = order[begin + i]
         depth[kept[i]] = 0
-    cost_all, best, inside = np.int64(0), 0.0, 0
+    inside = 0
+    cost_all: Whole = np.int64(0)
+    best: float = 0.0
     for step in range(steps + 1):
         cost = np.int64(0)
         for j in range(rank.shape[0]):
@@ -149,9 +157,9 @@ def _best_box(
             if total < smallest or cost == 0:
                 break
         else:
-            gain = many * (cost_all - cost) * (1 + noise * chance(luck))
-            if gain > best:
-                best, inside = gain, step
+            alone = many * (cost_all - cost) * (1 + noise * chance(luck))
+            if alone > best:
+                best, inside = float(alone), step
         if step == steps:
             break
         gain, axis, low, high = _best_cut(
@@ -182,16 +190,18 @@ def _best_cut(
     of_axis: NDArray[np.float64],
     ends: NDArray[np.float64],
     gap: NDArray[np.int64],
-    many: int | np.int64,
-    total: int | np.int64,
-    gained: int | np.int64,  # by a record already, compared with the whole part
-    k: int | np.int64,
+    many: Whole,
+    total: Whole,
+    gained: Whole,  # by a record already, compared with the whole part
+    k: Whole,
     straight: bool,  # nothing was narrowed yet: the others become cheaper too
     noise: float,
     luck: NDArray[np.uint64],
-) -> tuple[float, int, int, int]:
+) -> tuple[float, int, Whole, Whole]:
     """The records to keep, by one axis, so that most is gained: how much, the axis, its lowest and highest rank."""
-    best, axis, best_low, best_high = 0.0, -1, np.int64(0), np.int64(0)
+    best, axis = 0.0, -1
+    best_low: Whole = np.int64(0)
+    best_high: Whole = np.int64(0)
     most = min(total - k, many - 1)
     for j in range(box.shape[1]):
         low, high, whole = box[0, j], box[1, j], box[2, j]
