@@ -20,8 +20,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import kohort
+from benchmarks.least_loss import main as least_loss
 from benchmarks.methods import engine_for as prepared  # it has partitioned once, so that nothing is left to compile
 from benchmarks.methods import main as every_method
+from benchmarks.peers import main as peers
 from kohort import datasets, tables
 from kohort.engines.memory import MemoryEngine
 from kohort.errors import RequestError
@@ -45,6 +47,8 @@ def main() -> None:
         promises()
         any_size(folder)
         methods()
+        least_loss()
+        peers()
 
 
 def line(what: str, reached: float, bar: float, unit: str, *, more_is_better: bool = False) -> None:
@@ -104,7 +108,7 @@ def adult(folder: Path) -> None:
     except RequestError as error:
         print(f"Adult is not measured: {error}")
         return
-    job = Job.build(sample.job, k=10)
+    job = Job.build(sample.job, k=10, method="mondrian")
     engine = MemoryEngine(job, Progress(1))
     engine.read(sample.table)
     engine.encode()
@@ -155,7 +159,8 @@ def promises() -> None:
     """What promises beyond k cost, in time and in loss."""
     table = datasets.census(PROMISE_ROWS)
     quasi = [f"q{number}" for number in range(1, 10)]
-    alone, diverse = (prepared(table, Job.build(quasi=quasi, sensitive="s1", k=10, seed=7, **asked)) for asked in ({}, {"l": 3}))
+    asked_for = Job.build(quasi=quasi, sensitive="s1", k=10, seed=7, method="mondrian")
+    alone, diverse = (prepared(table, Job.build(asked_for, **asked)) for asked in ({}, {"l": 3}))
     spent: list[list[float]] = [[], []]
     for _ in range(9):  # in turn: a busy machine is busy for both
         for seconds, engine in zip(spent, (alone, diverse), strict=True):
@@ -163,7 +168,7 @@ def promises() -> None:
     plain, guarded = map(min, spent)
     line(f"{PROMISE_ROWS / 1e6:g} M rows, partition with l=3 over k alone, CPU (best of 9)", guarded / plain, 3, "x")
     for asked in PROMISES[1:]:
-        engine = prepared(table, Job.build(quasi=quasi, sensitive="s1", k=10, seed=7, **asked))
+        engine = prepared(table, Job.build(asked_for, **asked))
         print(f"{'  the same with ' + told(asked):<58} {min(cpu(engine.partition) for _ in range(3)) / plain:>10.3f} x")
     try:
         sample = datasets.adult()
@@ -172,7 +177,7 @@ def promises() -> None:
     quasi = [name for name in sample.job.names("quasi") if name != "occupation"]
     drop = [name for name in sample.table.column_names if name not in (*quasi, "occupation")]
     for asked in ({}, {"l": 3}, {"entropy_l": 3}, {"alpha": 0.5}, {"t": 0.3}):
-        job = Job.build(sample.job, quasi=quasi, sensitive="occupation", drop=drop, k=5, **asked)
+        job = Job.build(sample.job, quasi=quasi, sensitive="occupation", drop=drop, k=5, method="mondrian", **asked)
         engine = prepared(sample.table, job)
         least = min(cpu(engine.partition) for _ in range(5))
         result = engine.publish()
@@ -188,7 +193,7 @@ def any_size(folder: Path) -> None:
     source, target = folder / "census.parquet", folder / "release.parquet"
     pq.write_table(datasets.census(ROWS), source)
     quasi = [f"q{number}" for number in range(1, 10)]
-    job = Job.build(quasi=quasi, sensitive="s1", k=10, seed=7)
+    job = Job.build(quasi=quasi, sensitive="s1", k=10, seed=7, method="mondrian")
     progress = Progress()
     engine = MemoryEngine(job, progress)
     engine.read(source)

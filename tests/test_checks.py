@@ -156,7 +156,8 @@ def test_mondrian_under_a_promise_is_the_plain_version(promise, rows_each, relax
     plain_labels = oracles.mondrian(list(columns.values()), measures, k, relaxed=relaxed, stands=stands)
     table = pa.table(columns)
     hierarchy = {"tree": oracles.TREE} if "tree" in columns else {}
-    job = Job.build(quasi=list(columns), hierarchy=hierarchy, k=k, option={"relaxed": relaxed}, row_order="given")
+    option = {"relaxed": relaxed}
+    job = Job.build(method="mondrian", quasi=list(columns), hierarchy=hierarchy, k=k, option=option, row_order="given")
     points = encoding.encode(table, schema.resolve(job.columns, table))
     labels = job.algorithm.partition(points, checks, job.method_options(), 0, Progress(1)).labels
     assert labels.tolist() == plain_labels

@@ -87,14 +87,53 @@ def test_json_is_one_object_with_the_agreed_keys(kohort):
     ran = kohort(f"anonymize patients.csv -o out.parquet {ROLE_FLAGS} --k 4 --seed 7 --json")
     told = json.loads(ran.out, parse_constant=pytest.fail)
     assert ran.out.count("\n") == 1
-    assert " ".join(told) == "rows classes clusters blocks suppressed k counted_in method engine seed loss audit seconds output"
+    keys = "rows classes clusters blocks suppressed k counted_in method told engine seed loss audit seconds output"
+    assert " ".join(told) == keys
     assert " ".join(told["loss"]) == "leaf height total_il prec dm cavg dm_clusters cavg_clusters square_error"
     assert set(told["audit"]) == {"passed", "checks"}
     assert all(set(check) == {"name", "required", "found", "verdict", "meaning"} for check in told["audit"]["checks"])
     assert set(told["seconds"]) == {"read", "encode", "partition", "publish", "audit"}
-    assert (told["rows"], told["seed"], told["method"], told["output"]) == (90, 7, "mondrian", "out.parquet")
+    assert (told["rows"], told["seed"], told["method"], told["output"]) == (90, 7, "auto", "out.parquet")
     assert told["k"] >= 4
     assert (ran.code, re.sub("kohort: .* s\n|kohort: compiling.*\n", "", ran.err)) == (0, "")
+
+
+SEARCHES = {
+    "": [r"Started with (top-down|merge), which lost least of merge, top-down\.", r"Improved by effort 1: leaf loss .* fell"],
+    "--k 5": [r"Started with top-down, which suits what is asked\.", "Improved by effort 1: leaf loss"],
+    "--k 5 --effort 0": ["Started with top-down"],
+    "--effort 2 --objective height --method merge": [r"Improved by effort 2: height loss .* fell from 0\.\d+ to 0\.\d+\."],
+    "--objective class --label disease --method top-down": ["Improved by effort 1: class loss"],
+    "--objective square-error": ["Started with mdav", "Improved the square error by effort 1"],
+    "--method mondrian": [],
+    "--method mondrian --effort 1": ["Improved by effort 1: leaf loss"],
+    "--method datafly --suppress 0.3": [],
+}
+
+
+@pytest.mark.parametrize(
+    "flags", [pytest.param(flags, marks=pytest.mark.slow if "square" in flags else []) for flags in SEARCHES]
+)
+def test_what_was_done_is_told(kohort, flags):
+    """How groups were found and improved: the same sentences on the terminal and in the JSON object."""
+    asked = f"anonymize patients.csv {ROLE_FLAGS} --k 4 --seed 7 {flags}"
+    plain, as_json = kohort(f"{asked} -o out.csv"), kohort(f"{asked} -o again.csv --json")
+    assert (plain.code, as_json.code) == (0, 0)
+    told = json.loads(as_json.out)["told"]
+    assert len(told) == len(SEARCHES[flags])
+    for sentence, expected in zip(told, SEARCHES[flags], strict=True):
+        assert re.match(expected, sentence)
+        assert sentence.endswith(".")
+        assert f"\n{sentence}\n" in plain.out
+    assert ("Started" in plain.out, "Improved" in plain.out) == ("Started" in str(told), "Improved" in str(told))
+
+
+def test_what_was_asked_of_the_search_is_saved(kohort):
+    flags = "--k 4 --seed 7 --effort 2 --objective class --label disease"
+    first = kohort(f"{RUN} {ROLE_FLAGS} {flags} --keep-order --save-job job.toml")
+    again = kohort("anonymize patients.csv -o again.csv --job job.toml")
+    assert (first.code, again.code) == (0, 0)
+    assert Path("out.csv").read_bytes() == Path("again.csv").read_bytes()
 
 
 def test_audit_and_methods(kohort):
@@ -106,7 +145,7 @@ def test_audit_and_methods(kohort):
     assert (ran.code, json.loads(ran.out)["audit"]["passed"], json.loads(ran.out)["k"]) == (1, False, 3)
     assert kohort("audit patients.csv --quasi sex --identifier name --k 4").code == 1
     assert "mondrian" in kohort("methods").out
-    assert json.loads(kohort("methods --json").out)["methods"][0]["name"] == "mondrian"
+    assert json.loads(kohort("methods --json").out)["methods"][0]["name"] == "auto"
     assert kohort("--version").out.startswith("kohort 0.")
 
 
@@ -141,6 +180,15 @@ WRONG = {
     f"{RUN} {ROLE_FLAGS} --k five": 2,
     f"{RUN} {ROLE_FLAGS} --k 1": 2,
     f"{RUN} {ROLE_FLAGS} --k 91": 1,
+    f"{RUN} {ROLE_FLAGS} --method threshold --option threshold=0.0001 --k 4": 1,  # the method itself refuses
+    f"{RUN} {ROLE_FLAGS} --effort -1": 2,
+    f"{RUN} {ROLE_FLAGS} --effort much": 2,
+    f"{RUN} {ROLE_FLAGS} --effort 1 --method datafly": 2,
+    f"{RUN} {ROLE_FLAGS} --objective leave": 2,
+    f"{RUN} {ROLE_FLAGS} --objective class": 2,
+    f"{RUN} {ROLE_FLAGS} --label disease": 2,
+    f"{RUN} {ROLE_FLAGS} --objective class --label zip": 2,
+    f"{RUN} {ROLE_FLAGS} --objective class --label none": 2,
     f"{RUN} {ROLE_FLAGS} --weight age": 2,
     f"{RUN} {ROLE_FLAGS} --weight age=x": 2,
     f"{RUN} {ROLE_FLAGS} --hierarchy age=none.csv": 2,
@@ -293,17 +341,18 @@ def test_a_release_that_stands_is_not_denied(tmp_path):
     assert (tmp_path / "out.csv").exists() != ("nothing was published" in ran.stderr)
 
 
-def interrupted(source: Path, folder: Path, step: str, number: signal.Signals) -> None:
+def interrupted(source: Path, folder: Path, step: str, number: signal.Signals, method: str = "mondrian", wait: float = 0) -> None:
     """Send a signal to a run once it is in that step; it must end as interrupted and leave nothing."""
     folder.mkdir()
     log = folder.parent / "stderr"
     quasi = ",".join(f"q{number}" for number in range(1, 10))
-    command = f"anonymize {source} -o {folder}/out.csv --quasi {quasi} --sensitive s1 --k 10".split()
+    command = f"anonymize {source} -o {folder}/out.csv --quasi {quasi} --sensitive s1 --k 10 --method {method}".split()
     with log.open("w") as said, subprocess.Popen([sys.executable, "-c", SHOW_STEPS, *command], stderr=said) as process:
         while process.poll() is None and f"kohort: {step}" not in log.read_text():
             if step == "staged" and list(folder.iterdir()):
                 break
             time.sleep(0.01)
+        time.sleep(wait)
         process.send_signal(number)
         process.wait(30)
     assert (process.returncode, list(folder.iterdir())) == (130, [])
@@ -332,6 +381,13 @@ def test_ctrl_c_while_the_release_is_written(tmp_path):
 @pytest.mark.parametrize("step", ["encode", "partition", "publish", "staged", "audit"])
 def test_signals_in_every_step(tmp_path, large, step, number):
     interrupted(large, tmp_path / "out", step, number)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wait", [1, 10, 40])
+def test_ctrl_c_while_groups_are_found_and_improved(tmp_path, large, wait):
+    """The default method works for minutes on such a table: in its blocks, and in the kernels that each of them runs."""
+    interrupted(large, tmp_path / "out", "partition", signal.SIGINT, method="auto", wait=wait)
 
 
 # --- progress

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from kohort.algorithms import METHODS
+from kohort.algorithms import METHODS, Method
 from kohort.engines import ENGINES
 from kohort.privacy import DEFINITIONS
 from kohort.testing import (
@@ -14,15 +16,36 @@ from kohort.testing import (
     can_be_cancelled,
     inputs_untouched,
     kept_together,
+    kept_when_improved,
     same_at_any_thread_count,
     too_few_rows,
 )
 
-CORE = ["mondrian"]  # the others share what keeps promises, so `make test` asks them less; `make test-all` asks all
-OTHERS = {name: method for name, method in METHODS.items() if name not in CORE}
-QUICK = [inputs_untouched, too_few_rows, can_be_cancelled, same_at_any_thread_count, kept_together]
+# `make test` asks mondrian nearly all, auto (the default) more than the others, which share what keeps promises; `make test-all`
+# asks all of all.
+QUICK: list[Callable[[Method], None]] = [
+    inputs_untouched,
+    too_few_rows,
+    can_be_cancelled,
+    same_at_any_thread_count,
+    kept_together,
+]
+FIRST: dict[str, list[Callable[[Method], None]]] = {
+    "mondrian": [contract for contract in ALGORITHM_CONTRACTS if contract is not kept_when_improved],
+    "auto": [*QUICK, kept_when_improved],
+}
+CASES = [
+    pytest.param(
+        method,
+        contract,
+        id=f"{method.name}-{contract.__name__}",
+        marks=[] if contract in FIRST.get(method.name, QUICK) else pytest.mark.slow,
+    )
+    for method in METHODS.values()
+    for contract in ALGORITHM_CONTRACTS
+]
 PAIRS = [
-    pytest.param(method, promise, id=f"{method.name}-{promise}", marks=[] if method.name in CORE else pytest.mark.slow)
+    pytest.param(method, promise, id=f"{method.name}-{promise}", marks=[] if method.name == "mondrian" else pytest.mark.slow)
     for method in METHODS.values()
     for promise in method.promises
 ]
@@ -32,22 +55,8 @@ def named(contract):
     return contract.__name__
 
 
-@pytest.mark.parametrize("contract", ALGORITHM_CONTRACTS, ids=named)
-@pytest.mark.parametrize("method", [METHODS[name] for name in CORE], ids=CORE)
+@pytest.mark.parametrize(("method", "contract"), CASES)
 def test_method(method, contract):
-    contract(method)
-
-
-@pytest.mark.parametrize("contract", QUICK, ids=named)
-@pytest.mark.parametrize("method", OTHERS.values(), ids=list(OTHERS))
-def test_other_method(method, contract):
-    contract(method)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("contract", [contract for contract in ALGORITHM_CONTRACTS if contract not in QUICK], ids=named)
-@pytest.mark.parametrize("method", OTHERS.values(), ids=list(OTHERS))
-def test_other_method_at_length(method, contract):
     contract(method)
 
 

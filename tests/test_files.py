@@ -367,6 +367,7 @@ import resource, sys
 import kohort as kh
 import pyarrow as pa
 table = pa.table({"q": [1, 1] * 5000, "s": [f"{n * 7919 % 10007}" for n in range(10000)]})
+kh.anonymize(table, quasi="q", sensitive="s", k=2)  # what is compiled is kept while there is room
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 try:
     kh.anonymize(table, quasi="q", sensitive="s", k=2, output=sys.argv[1])

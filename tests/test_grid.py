@@ -175,14 +175,15 @@ def require_true_text(members, texts, step):
 # --- more numbers than codes
 
 
+@pytest.mark.parametrize("method", ["mondrian", pytest.param("auto", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("kind", "step"), [("integers", 7), ("integers", None), ("decimals", 0.1)])
-def test_bins_publish_true_ends_on_the_grid(kind, step):
+def test_bins_publish_true_ends_on_the_grid(kind, step, method):
     draw = np.random.default_rng(3)
     values = draw.permutation(np.unique(draw.integers(-(10**6), 10**6, 90_000))[:70_000]).tolist()
     values = values if kind == "integers" else [value / 100 for value in values]
     values[:6] = [None] * 6
     table = pa.table({"a": values, "b": draw.integers(0, 2, len(values))})
-    release = kohort.anonymize(table, quasi=["a", "b"], k=5, keep_order=True, **on(step))
+    release = kohort.anonymize(table, quasi=["a", "b"], k=5, method=method, keep_order=True, **on(step))
     assert "bins, in steps of" in release.axes["a"]
     assert next(check for check in release.evidence.checks if check.name == "grid").verdict == "pass"
     texts, measure = release.table["a"].to_pylist(), oracles.NumbersOnGrid(values, str(step or 5))
@@ -331,7 +332,7 @@ def test_a_release_off_the_grid_is_refused(column, text, tmp_path, monkeypatch):
 
     monkeypatch.setattr(publishing.Boxes, "labels", labels)
     with pytest.raises(AuditError, match=r"\(grid: required 0, found 4\)"):
-        kohort.anonymize(SOURCE, **JOB, output=tmp_path / "out.csv")
+        kohort.anonymize(SOURCE, **JOB, method="mondrian", output=tmp_path / "out.csv")
     assert not list(tmp_path.iterdir())
 
 
@@ -386,6 +387,7 @@ def test_adult(public_data, tmp_path, k, relaxed):
         drop=[name for name in source.columns if name not in {*quasi, "occupation"}],
         ranges="grid",
         k=k,
+        method="mondrian",
         option={"relaxed": relaxed},
         keep_order=True,
         output=tmp_path / "out.csv",
@@ -411,7 +413,7 @@ def test_adult(public_data, tmp_path, k, relaxed):
 def test_mondrian_cuts_by_the_widths_that_are_published():
     """Among the first four rows `fine` tells 1 of 100 as it is and 50 of 100 on its grid; `broad` 3 of 10 in any case."""
     table = pa.table({"fine": [0, 1, 0, 1, 100, 100], "broad": [0, 0, 3, 3, 0, 10]})
-    tight = kohort.Job.build(quasi=["fine", "broad"], k=2)
+    tight = kohort.Job.build(quasi=["fine", "broad"], k=2, method="mondrian")
     grid = kohort.Job.build(tight, ranges="grid", step={"fine": 50, "broad": 1})
     assert kohort.anonymize(table, tight).labels.tolist() == [0, 0, 1, 1, 2, 2]
     assert kohort.anonymize(table, grid).labels.tolist() == [0, 1, 0, 1, 2, 2]
@@ -428,7 +430,6 @@ def test_mondrian_on_grids_as_in_the_book(made, k, relaxed):
     ]
     table = pa.table(columns)
     job: dict[str, Any] = {"hierarchy": {"tree": oracles.TREE}} if "tree" in columns else {}
-    release = kohort.anonymize(
-        table, quasi=list(columns), k=k, ranges="grid", step=steps, option={"relaxed": relaxed}, row_order="given", **job
-    )
+    job |= {"method": "mondrian", "option": {"relaxed": relaxed}, "row_order": "given"}
+    release = kohort.anonymize(table, quasi=list(columns), k=k, ranges="grid", step=steps, **job)
     assert release.labels.tolist() == oracles.mondrian(list(columns.values()), measures, k, relaxed=relaxed)

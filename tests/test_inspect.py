@@ -71,7 +71,8 @@ def test_public_tables_run_with_the_written_job(public_data, tmp_path, name):
     expected = {column: role for role, columns in PUBLIC[name].items() for column in columns.split()}
     assert {column: suggested[column] for column in expected} == expected
     assert all(column["reason"] for column in told["columns"])
-    assert kohort("anonymize", source, "-o", release, "--job", job).returncode == 0
+    method = "auto" if name.startswith("cmc/") else "mondrian"  # quick
+    assert kohort("anonymize", source, "-o", release, "--job", job, "--method", method).returncode == 0
     assert kohort("audit", release, "--job", job).returncode == 0
 
 
@@ -455,7 +456,7 @@ def test_every_offer_runs_by_itself(tmp_path, name, trees):
     for line in offers(text):
         beside = [grid] if line.startswith("# step = ") else []  # which it says that it serves
         job.write_text(taken(text, line, *beside), encoding="utf-8")
-        assert kh.anonymize(table, job).evidence.passed, line
+        assert kh.anonymize(table, job, method="mondrian").evidence.passed, line
     assert {line.split()[1] for line in offers(text)} >= {"ranges", "preset", "k", "step", "l", "hierarchy"}
     every = [line for line in offers(text) if not line.startswith(("# k = ", "# hierarchy = "))]
     job.write_text(taken(text, *every), encoding="utf-8")

@@ -62,9 +62,14 @@ def jobs(draw) -> Job:
         if column["role"] == "unit" and any(other["role"] == "unit" for other in columns.values()):
             column["role"] = "drop"
         columns[name] = column
+    options = st.fixed_dictionaries({}, optional={"relaxed": st.booleans()})
+    mondrian = options.map(lambda option: {"method": "mondrian", "option": option})
+    methods = st.sampled_from([{}, {"method": "auto"}, {"method": "merge"}]) | mondrian
+    labels = [name for name, column in columns.items() if column["role"] in ("quasi", "sensitive", "other")]
+    by_label = st.sampled_from(labels).map(lambda label: {"objective": "class", "label": label})
+    objectives = st.sampled_from([{}, *({"objective": name} for name in ("leaf", "height", "square-error"))]) | by_label
     optional = {
-        "method": st.sampled_from(["mondrian", "auto"]),
-        "option": st.fixed_dictionaries({}, optional={"relaxed": st.booleans()}),
+        "effort": st.integers(0, 1000),
         "seed": st.integers(0, 2**63 - 1),
         "missing": st.lists(st.text(max_size=4), max_size=3),
         "hierarchies": NAMES,
@@ -76,7 +81,9 @@ def jobs(draw) -> Job:
         "suppress": st.floats(0, 1),
         "suppressed": st.sampled_from(["leave", "star"]),
     }
-    return Job.build({**draw(st.fixed_dictionaries({}, optional=optional)), "columns": columns})
+    return Job.build(
+        {**draw(methods), **draw(objectives), **draw(st.fixed_dictionaries({}, optional=optional)), "columns": columns}
+    )
 
 
 @settings(max_examples=150, deadline=None)
@@ -131,7 +138,24 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "threads": ({"threads": 0}, "threads must be at least 1"),
     "unknown": ({"metod": "x"}, "no setting 'metod'. Did you mean 'method'"),
     "method": ({"method": "mondrain"}, "no method 'mondrain'. Did you mean 'mondrian'"),
-    "option": ({"option": {"relxed": True}}, "relxed'. Did you mean 'relaxed'"),
+    "option": ({"method": "mondrian", "option": {"relxed": True}}, "relxed'. Did you mean 'relaxed'"),
+    "option of another method": ({"option": {"relaxed": True}}, "'relaxed'"),
+    "negative effort": ({"effort": -1}, "effort must be at least 0"),
+    "too much effort": ({"effort": 1001}, "effort must be at most 1000"),
+    "effort for incognito": ({"method": "incognito", "effort": 1}, "incognito publishes one value alike everywhere"),
+    "effort for datafly": ({"method": "datafly", "effort": 2}, "datafly publishes one value alike everywhere"),
+    "effort for mondrian-1d": ({"method": "mondrian-1d", "effort": 3}, "mondrian-1d publishes one value alike everywhere"),
+    "effort in words": ({"method": "datafly", "effort": "2"}, "datafly publishes one value alike everywhere"),
+    "objective": ({"objective": "leave"}, "objective must be one of leaf, height, square-error, class. Did you mean 'leaf'"),
+    "class without label": ({"objective": "class"}, "name the column (label, --label)"),
+    "label alone": ({"label": "a"}, "label is only used by the objective class"),
+    "label and leaf": ({"objective": "leaf", "label": "a"}, "label is only used by the objective class"),
+    "unknown label": ({"objective": "class", "label": "b"}, "label names column 'b', which has no role"),
+    "near label": ({"objective": "class", "label": "A"}, "Did you mean 'a'"),
+    "number as label": ({"objective": "class", "label": 5}, "label"),
+    "identifier as label": ({"identifier": "i", "objective": "class", "label": "i"}, "The label 'i' is not published"),
+    "unit as label": ({"unit": "u", "objective": "class", "label": "u"}, "The label 'u' is not published"),
+    "dropped label": ({"drop": "d", "objective": "class", "label": "d"}, "The label 'd' is not published"),
     "weight": ({"weight": {"b": 2}}, "weight names column 'b', which has no role"),
     "near": ({"weight": {"A": 2}}, "Did you mean 'a'"),
     "row order": ({"row_order": "gven"}, "row_order must be one of canonical, given. Did you mean 'given'"),
@@ -180,6 +204,8 @@ def test_all_mistakes_at_once():
         "row_order": "gven",
         "sensitive": "a",
         "option": {"relxed": 1},
+        "effort": -1,
+        "objective": "leave",
     }
     with pytest.raises(RequestError) as caught:
         Job.build(quasi="a", **settings)
@@ -204,7 +230,10 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("flags", [{}, {"weight": {"a": 2}, "k": 3, "option": {"relaxed": True}}], ids=["alone", "flags"])
+FLAGS = {"weight": {"a": 2}, "k": 3, "method": "mondrian", "option": {"relaxed": True}, "effort": 2}
+
+
+@pytest.mark.parametrize("flags", [{}, FLAGS], ids=["alone", "flags"])
 @pytest.mark.parametrize("told", FILES)
 def test_a_mistake_in_a_job_file(tmp_path, told, flags):
     (tmp_path / "job.toml").write_text(FILES[told], encoding="utf-8")
@@ -270,8 +299,20 @@ def test_allow_false_does_not_allow():
 
 SAME: dict[str, tuple[dict[str, Any], str, list[str]]] = {
     "k": ({"k": 7}, "[promise]\nk = 7", ["--k", "7"]),
-    "method": ({"method": "auto"}, 'method = "auto"', ["--method", "auto"]),
-    "option": ({"option": {"relaxed": True}}, "[option]\nrelaxed = true", ["--option", "relaxed=true"]),
+    "method": ({"method": "merge"}, 'method = "merge"', ["--method", "merge"]),
+    "option": (
+        {"method": "mondrian", "option": {"relaxed": True}},
+        'method = "mondrian"\n[option]\nrelaxed = true',
+        ["--method", "mondrian", "--option", "relaxed=true"],
+    ),
+    "effort": ({"effort": 3}, "effort = 3", ["--effort", "3"]),
+    "no effort": ({"effort": 0}, "effort = 0", ["--effort", "0"]),
+    "objective": ({"objective": "height"}, 'objective = "height"', ["--objective", "height"]),
+    "label": (
+        {"objective": "class", "label": "o"},
+        'objective = "class"\nlabel = "o"',
+        ["--objective", "class", "--label", "o"],
+    ),
     "seed": ({"seed": 7}, "seed = 7", ["--seed", "7"]),
     "missing": ({"missing": ["?", "NA"]}, 'missing = ["?", "NA"]', ["--missing", "?", "--missing", "NA"]),
     "one missing": ({"missing": "?"}, 'missing = "?"', ["--missing", "?"]),
@@ -350,11 +391,17 @@ def test_keyword_file_and_flag_mean_the_same(monkeypatch, name):
 
 # --- each setting changes something
 
+MONDRIAN: dict[str, Any] = {"method": "mondrian"}
+RELAXED: dict[str, Any] = {**MONDRIAN, "option": {"relaxed": True}}
 CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "k": ({"k": 3}, {"k": 9}),
-    "option": ({}, {"option": {"relaxed": True}}),
-    "seed": ({"option": {"relaxed": True}, "seed": 1}, {"option": {"relaxed": True}, "seed": 2}),
-    "row_order": ({"option": {"relaxed": True}}, {"option": {"relaxed": True}, "row_order": "given"}),
+    "method": ({}, {"method": "mondrian"}),
+    "option": (MONDRIAN, RELAXED),
+    "effort": ({"effort": 0}, {"effort": 3}),
+    "objective": ({}, {"objective": "class", "label": "s"}),
+    "label": ({"objective": "class", "label": "s"}, {"objective": "class", "label": "b"}),
+    "seed": ({**RELAXED, "seed": 1}, {**RELAXED, "seed": 2}),
+    "row_order": (RELAXED, {**RELAXED, "row_order": "given"}),
     "missing": ({}, {"missing": "x3"}),
     "hierarchies": ({"k": 20}, {"k": 20, "hierarchies": "."}),
     "hierarchy": ({"k": 20}, {"k": 20, "hierarchy": {"b": [(f"x{n}", "low" if n < 4 else "high", "*") for n in range(7)]}}),
@@ -397,5 +444,5 @@ def test_each_setting_changes_the_release(tmp_path, monkeypatch, name):
 def test_every_setting_is_tried_above():
     compared = {key for given, _text, _flags in SAME.values() for key in given}
     assert compared | {"version", "promise", "columns", "role"} >= {*Job.model_fields, *Column.model_fields}
-    elsewhere = {"method", "engine", "threads", "keep_order", "allow", "format", "encoding", "suppressed"}  # other tests
+    elsewhere = {"engine", "threads", "keep_order", "allow", "format", "encoding", "suppressed"}  # other tests
     assert {*CHANGES, *elsewhere} == compared

@@ -27,7 +27,8 @@ from tests.oracles import TREE, tables
 RUN = """
 import json, kohort as kh
 sample = kh.datasets.hospital(300)
-made = [kh.anonymize(sample.table, sample.job, k=4, seed=1, option={"relaxed": relaxed}) for relaxed in (False, True)]
+asked = [{"method": "mondrian", "option": {"relaxed": relaxed}} for relaxed in (False, True)]
+made = [kh.anonymize(sample.table, sample.job, k=4, seed=1, **given) for given in (*asked, {}, {"l": 3})]
 print(json.dumps([[release.labels.tolist(), release.loss.to_dict()] for release in made]))
 """
 

@@ -27,6 +27,7 @@ def partition(columns, k, *, relaxed=False, hierarchy=None, threads=1, **job):
     table = columns if isinstance(columns, pa.Table) else pa.table(columns)
     quasi = [name for name in table.column_names if name != "s1"]
     asked = kohort.Job.build(
+        method="mondrian",
         quasi=quasi,
         drop=["s1"] if "s1" in table.column_names else [],
         hierarchy=hierarchy or {},
@@ -68,7 +69,7 @@ TABLE_3 = {
 
 def patients(**changes):
     asked: dict[str, Any] = {"quasi": ["Zipcode", "Sex", "Age"], "sensitive": "Disease", "type": {"Zipcode": "integer"}, "k": 2}
-    return kohort.anonymize(PATIENTS, keep_order=True, **asked, **changes)
+    return kohort.anonymize(PATIENTS, method="mondrian", keep_order=True, **asked, **changes)
 
 
 def test_table_3_of_the_paper():
@@ -135,14 +136,16 @@ def test_relaxed_halves_equal_points():
 def test_relaxed_by_hand():
     """Seven rows: 1 | 2 2 2 2 | 3 3. Left half: the 1 and the first three 2s in row order; then it is halved again."""
     table = pa.table({"a": [2, 1, 2, 3, 2, 3, 2]})
-    release = kohort.anonymize(table, quasi="a", k=2, option={"relaxed": True}, row_order="given", keep_order=True)
+    asked: dict[str, Any] = {"method": "mondrian", "option": {"relaxed": True}, "row_order": "given"}
+    release = kohort.anonymize(table, quasi="a", k=2, **asked, keep_order=True)
     assert release.labels.tolist() == [0, 0, 1, 2, 1, 2, 2]
     assert release.table["a"].to_pylist() == ["[1 - 2]", "[1 - 2]", "2", "[2 - 3]", "2", "[2 - 3]", "[2 - 3]"]
 
 
 def test_relaxed_in_canonical_order_does_not_depend_on_the_rows():
     table = pa.table({"a": [2, 1, 2, 3, 2, 3, 2], "b": [1, 1, 2, 2, 3, 3, 4]})
-    job: dict[str, Any] = {"quasi": ["a", "b"], "k": 2, "option": {"relaxed": True}, "keep_order": True, "seed": 1}
+    job: dict[str, Any] = {"method": "mondrian", "quasi": ["a", "b"], "k": 2, "option": {"relaxed": True}, "seed": 1}
+    job["keep_order"] = True
     one = kohort.anonymize(table, **job).table.to_pylist()
     other = kohort.anonymize(table.take(pa.array(range(6, -1, -1))), **job).table.to_pylist()
     assert one == other[::-1]

@@ -411,7 +411,8 @@ def one_outlier_each(wards):
 @pytest.mark.parametrize("wards", [4, 8])
 def test_suppressed_rows_stay_as_one_class_if_that_keeps_the_promise(wards):
     table, quasi = one_outlier_each(wards), ["ward", "age"]
-    job = Job.build(quasi=quasi, sensitive="disease", k=5, l=2, seed=7, keep_order=True, suppress=0.1)
+    asked: dict[str, Any] = {"k": 5, "l": 2, "suppress": 0.1, "method": "mondrian"}
+    job = Job.build(quasi=quasi, sensitive="disease", **asked, seed=7, keep_order=True)
     left, starred = (kohort.anonymize(table, job, suppressed=how) for how in ("leave", "star"))
     gone = np.flatnonzero(left.labels < 0)
     assert gone.tolist() == list(range(0, 10 * wards, 10))
@@ -495,7 +496,7 @@ def test_suppression_against_plain_python(columns, k, share):
     rows = len(next(iter(columns.values())))
     measures = [oracles.measure_of(name, column) for name, column in columns.items()]
     hierarchy = {"tree": oracles.TREE} if "tree" in columns else {}
-    asked = Job.build(quasi=list(columns), hierarchy=hierarchy, k=k, seed=7)
+    asked = Job.build(method="mondrian", quasi=list(columns), hierarchy=hierarchy, k=k, seed=7)
     before = kohort.anonymize(pa.table(columns), asked)
     after = kohort.anonymize(pa.table(columns), asked, suppress=share)
     expected, gone = least_loss_greedily(
@@ -635,9 +636,10 @@ def test_adult(asked, relaxed, tmp_path):
     quasi = [name for name in datasets.ADULT_A if name != "occupation"]
     sample = datasets.adult(quasi, ["occupation"])
     target = tmp_path / "out.csv"
-    kohort.anonymize(sample.table, sample.job, k=5, option={"relaxed": relaxed}, output=target, **asked)
+    job = Job.build(sample.job, k=5, method="mondrian", option={"relaxed": relaxed})
+    kohort.anonymize(sample.table, job, output=target, **asked)
     told = pa.Table.from_pandas(pd.read_csv(target, dtype=str, keep_default_na=False, na_values=[""]), preserve_index=False)
     assert told.num_rows == sample.table.num_rows
     assert promise_oracles.broken(told, quasi, 5, {"occupation": asked}) == []
-    plain = kohort.anonymize(sample.table, sample.job, k=5, option={"relaxed": relaxed})
+    plain = kohort.anonymize(sample.table, job)
     assert promise_oracles.broken(plain.table, quasi, 5, {"occupation": asked}) != []

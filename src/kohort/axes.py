@@ -229,7 +229,7 @@ class TreeAxis:
         if measure == "height":
             return self.tree.node_height / self.tree.height
         leaves = self.tree.node_leaves
-        return np.where(leaves > 1, leaves / len(self.tree.leaves), 0.0)
+        return np.where(leaves > 1, leaves / max(len(self.tree.leaves), 1), 0.0)
 
     def width(self, low: NDArray[np.int64], high: NDArray[np.int64], measure: Measure, ends: Ends | None) -> NDArray[np.float64]:
         del ends

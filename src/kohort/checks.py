@@ -53,6 +53,11 @@ class Checks:
         return bool(self.secrets) or self.units is not None
 
     @property
+    def compared_with_table(self) -> bool:
+        """Whether a group must be like the whole table."""
+        return any({"t", "beta", "delta"} & set(secret.asked.asked) for secret in self.secrets)
+
+    @property
     def merging_keeps(self) -> bool:
         """Whether two groups that may stand may always stand as one."""
         asked = {"k", *(name for secret in self.secrets for name in secret.asked.asked)}

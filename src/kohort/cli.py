@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from kohort.api import Release
     from kohort.auditor import Evidence
 
-NOTHING_LEFT = 0.9  # of a cell lost on average, from which a single class is worth a word
 LITTLE_LEFT = 0.9  # of a cell lost on average, from which a single class is worth a word
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 

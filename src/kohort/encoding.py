@@ -247,6 +247,8 @@ def _carried_hash(table: pa.Table, schema: Schema, seed: int) -> NDArray[np.uint
 
 def _ranks(column: pa.ChunkedArray) -> NDArray[np.int64]:
     """Each row's value as its rank among the column's, by the bytes of its text; 0 for missing."""
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.int64())  # a time zone that nobody knows has no text
     try:
         texts = as_text(column)
     except pa.ArrowException:  # lists, bytes and the like

@@ -102,6 +102,9 @@ class Job(BaseModel):
             ]
             problems += [*column_mistakes(nested), *promise_mistakes(nested), *stand_on_preset(nested)]
             job = cls.model_validate(nested)
+            if not problems and job.rounds and job.algorithm.recodes_globally:
+                told = "publishes one value alike everywhere, so its groups cannot be improved. Leave effort out, or ask for 0."
+                problems.append(f"{job.method} {told}")
         except ValidationError as error:
             raise RequestError([*problems, *_sentences(error, cls)]) from None
         except RecursionError:
@@ -277,9 +280,6 @@ def _method_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
             method.options.model_validate(option)
         except ValidationError as error:
             yield from _sentences(error, method.options, method.name)
-    effort = nested.get("effort")
-    if method is not None and method.recodes_globally and isinstance(effort, int) and effort > 0:
-        yield f"{name} publishes one value alike everywhere, so its groups cannot be improved. Leave effort out, or ask for 0."
 
 
 def _objective_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:

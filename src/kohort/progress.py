@@ -24,6 +24,11 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def _on_main_thread() -> bool:
+    """Whether signals come here: whoever works here cannot be stopped by one until it is done."""
+    return threading.current_thread() is threading.main_thread()
+
+
 class Progress:
     """One run's progress. Kernels write `slot[0]` (rows done) and read `slot[1]` (stop); no two share a slot."""
 
@@ -33,7 +38,7 @@ class Progress:
         self.cpu_seconds: dict[str, float] = {}
         self.step_name = ""
         self.total = 0
-        self.cancelled = False
+        self.cancelled = self._stopped = False
         self.is_compiling = False
         self.note = note or (lambda _text: None)
         self.cost_before, self.cost_now = 0, 0
@@ -62,7 +67,7 @@ class Progress:
         """A fresh (done, stop) pair for one kernel call."""
         pair = np.zeros(2, np.int64)
         with self._lock:
-            pair[1] = self.cancelled
+            pair[1] = self._stopped
             self._slots.append(pair)
         return pair
 
@@ -85,6 +90,12 @@ class Progress:
         """Ask running kernels to stop; the run then ends with CancelledError at its next check."""
         with self._lock:
             self.cancelled = True
+            self._stop()
+
+    def _stop(self) -> None:
+        """Ask running kernels to stop, whether someone wants that or one of them failed."""
+        with self._lock:
+            self._stopped = True
             for pair in self._slots:
                 pair[1] = 1
 
@@ -96,7 +107,7 @@ class Progress:
     def run(self, tasks: Iterable[Task]) -> None:
         """Run tasks, and the tasks they return, on this run's threads until none is left; inside a task, right here."""
         self.check()
-        if getattr(self._inside, "a_task", False):
+        if getattr(self._inside, "a_task", False) or (self.threads == 1 and not _on_main_thread()):
             self._run_here(tasks)
             return
         with ThreadPoolExecutor(self.threads, "kohort", self._enter) as pool:
@@ -109,7 +120,7 @@ class Progress:
                         if not self.cancelled:
                             pending |= {pool.submit(task) for task in opened}
             except BaseException:  # Ctrl-C too: the kernels must stop before the pool can close
-                self.cancel()
+                self._stop()
                 raise
         self.check()
 
@@ -119,7 +130,7 @@ class Progress:
             try:
                 return pool.submit(work).result()
             except BaseException:  # Ctrl-C too
-                self.cancel()
+                self._stop()
                 raise
 
     def _enter(self) -> None:

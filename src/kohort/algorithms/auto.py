@@ -1,8 +1,8 @@
 """The default: in each block the start that loses least, then improvement.
 
-Which starts are tried follows from what is asked: cuts from the top always; merging from below for small k, where it is often
-better; growing groups (k-member) where the promise makes cuts lose much more than k alone would, as a cut must leave both sides
-like the table and growing picks what is wanted. For square error it is MDAV, which was made for it.
+Which starts are tried follows from what is asked: cuts from the top always; merging from below for small k, and where the
+promise makes cuts lose much more than k alone would; growing groups (k-member) where groups must then be like the table, as a
+cut must leave both sides so while growing picks what is wanted. For square error it is MDAV, which was made for it.
 """
 
 from __future__ import annotations
@@ -49,14 +49,16 @@ def _starts(points: Points, checks: Checks, seed: int, progress: Progress) -> It
         return
     name, cut = start(top_down.METHOD, checks)
     yield name, cut
-    if checks.k <= MERGED_UP_TO:
-        yield start(merge.METHOD, checks)
+    is_dear = False
     if checks.beyond_k:
         searched = points.searched()
         tables = searched.costs()
         _name, plain = start(top_down.METHOD, checks.k_alone())
-        if total_cost(searched, cut, tables) > DEAR * total_cost(searched, plain, tables):
-            yield start(k_member.METHOD, checks)
+        is_dear = total_cost(searched, cut, tables) > DEAR * total_cost(searched, plain, tables)
+    if is_dear or checks.k <= MERGED_UP_TO:
+        yield start(merge.METHOD, checks)
+    if is_dear and checks.compared_with_table:
+        yield start(k_member.METHOD, checks)
 
 
 METHOD = Method(

@@ -32,13 +32,7 @@ def partition_table(
 ) -> Partition:
     """What a method makes of a table, finished and improved: every group keeps the promise, no more is left out than allowed."""
     if not method.in_blocks or not block or points.rows <= 2 * block:
-        made = progress.aside(lambda: made_by(method, points, checks, options, seed, progress))
-        if made.boxes is not None:
-            return made
-        before = finishing.finish(points, checks, made.labels, progress)
-        after = improve(points, checks, before, rounds, seed, progress)
-        told = (*_chosen([made]), *_fell(points, before, after, rounds))
-        return Partition(finishing.stand_alone(points, checks, after, progress), told=told)
+        return progress.aside(lambda: _as_one(method, points, checks, options, seed, progress, rounds))
     blocks = rows_of_blocks(cut_table(points, checks, progress, largest=block))
     parts = [Partition(np.empty(0, np.int64))] * len(blocks)
     started = np.empty(points.rows, np.int64)
@@ -51,9 +45,8 @@ def partition_table(
                 made = made_by(method, inside, bound, options, own, progress)
             except PromiseError as error:
                 raise PromiseError(f"In block {number + 1} of {len(blocks)} (--block, 0 = none): {error}") from None
-            before = finishing.finish(inside, bound, made.labels, progress, block=True)
-            started[rows] = before
-            parts[number] = replace(made, labels=improve(inside, bound, before, rounds, own, progress))
+            started[rows], after = _finished(method, made, inside, bound, options, own, progress, rounds, block=True)
+            parts[number] = replace(made, labels=after)
             return ()
 
         return task
@@ -62,6 +55,63 @@ def partition_table(
     whole = _joined(blocks, [part.labels for part in parts])
     told = (*_chosen(parts), *_fell(points, _joined(blocks, [started[rows] for rows in blocks]), whole, rounds))
     return Partition(finishing.stand_alone(points, checks, whole, progress), blocks=len(blocks), told=told)
+
+
+def _as_one(
+    method: Method, points: Points, checks: Checks, options: Any, seed: int, progress: Progress, rounds: int
+) -> Partition:
+    made = made_by(method, points, checks, options, seed, progress)
+    if made.boxes is not None:
+        return made
+    before, after = _finished(method, made, points, checks, options, seed, progress, rounds, block=False)
+    told = (*_chosen([made]), *_fell(points, before, after, rounds))
+    return Partition(finishing.stand_alone(points, checks, after, progress), told=told)
+
+
+def _finished(
+    method: Method,
+    made: Partition,
+    points: Points,
+    checks: Checks,
+    options: Any,
+    seed: int,
+    progress: Progress,
+    rounds: int,
+    *,
+    block: bool,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The method's groups as they may stand, and after improvement."""
+    if not rounds:
+        labels = finishing.finish(points, checks, made.labels, progress, block=block)
+        return labels, labels
+    all_stay = replace(checks, suppress=0) if checks.standing(made.labels).all() else checks
+    before = finishing.finish(points, all_stay, made.labels, progress, block=block)
+    after = improve(points, all_stay, before, rounds, seed, progress)
+    if checks.budget:
+        fewer = _without_outliers(method, points, checks, options, seed, progress, rounds)
+        searched, tables = points.searched(), points.searched().costs()
+        if total_cost(searched, fewer, tables) < total_cost(searched, after, tables):
+            return before, fewer
+    return before, after
+
+
+def _without_outliers(
+    method: Method, points: Points, checks: Checks, options: Any, seed: int, progress: Progress, rounds: int
+) -> NDArray[np.int64]:
+    """The method over the rows that are left when outliers are: found in groups twice as large, which can spare some."""
+    twice = replace(checks, promise=checks.promise.model_copy(update={"k": 2 * checks.k}), suppress=0)
+    large = np.zeros(points.rows, np.int64)
+    if twice.standing(large).all():
+        made = made_by(method, points, twice, options, seed, progress)
+        large = finishing.finish(points, twice, made.labels, progress, block=True)
+    labels = finishing.suppress_records(points, checks, large, checks.budget, progress)
+    kept = np.flatnonzero(labels >= 0)
+    inside, bound = points.take(kept), replace(checks.take(kept), suppress=0)
+    if bound.standing(np.zeros(len(kept), np.int64)).all():
+        made = made_by(method, inside, bound, options, seed, progress)
+        before = finishing.finish(inside, bound, made.labels, progress, block=True)
+        labels[kept] = improve(inside, bound, before, rounds, seed, progress)
+    return labels
 
 
 def made_by(method: Method, points: Points, checks: Checks, options: Any, seed: int, progress: Progress) -> Partition:
@@ -107,4 +157,5 @@ def _fell(points: Points, before: NDArray[np.int64], after: NDArray[np.int64], r
     tables = searched.costs()
     whole = max(int(tables.full.sum()) * points.rows, 1)
     first, last = (total_cost(searched, labels, tables) / whole for labels in (before, after))
-    return [f"Improved by effort {rounds}: {points.objective} loss in the search fell from {first:.4f} to {last:.4f}."]
+    how = f"fell from {first:.4f} to {last:.4f}" if last < first else f"stays {first:.4f}: nothing better was found"
+    return [f"Improved by effort {rounds}: {points.objective} loss in the search {how}."]

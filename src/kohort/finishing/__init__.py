@@ -16,7 +16,7 @@ from kohort.finishing.suppress import suppress_failing, suppress_records
 from kohort.groups import total_cost
 from kohort.progress import Progress
 
-__all__ = ["finish", "merge_failing", "repair", "stand_alone"]
+__all__ = ["finish", "merge_failing", "repair", "stand_alone", "suppress_records"]
 
 
 def finish(

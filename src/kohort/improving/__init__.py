@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from kohort.axes import Points
 from kohort.checks import Checks
-from kohort.improving.regroup import regroup
+from kohort.improving.regrouping import regroup
 from kohort.improving.square_error import improve_square_error
 from kohort.progress import Progress
 

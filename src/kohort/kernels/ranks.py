@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kohort.kernels import inlined, kernel
 from kohort.kernels.promises import Whole
-from kohort.kernels.widths import AxisTables, span_width
+from kohort.kernels.widths import AxisTables
 
 NUMERIC, MISSING, SCALE, COARSE_FROM, FULL = range(5)  # what is known of an axis: places in `of_axis`
 
@@ -44,12 +44,33 @@ class Bench(NamedTuple):
 @inlined
 def number_cost(of_axis: NDArray[np.float64], ends: NDArray[np.float64], axis: int, low: Whole, high: Whole) -> Whole:
     """`widths.number_width`, by rank."""
-    if low == 0 and of_axis[axis, MISSING] > 0:
-        return np.int64(of_axis[axis, FULL]) if high > 0 else np.int64(0)
+    missing, scale, coarse_from, full = (
+        of_axis[axis, MISSING] > 0,
+        of_axis[axis, SCALE],
+        of_axis[axis, COARSE_FROM],
+        of_axis[axis, FULL],
+    )
+    return rank_width(ends, axis, missing, scale, coarse_from, full, low, high)
+
+
+@inlined
+def rank_width(
+    ends: NDArray[np.float64],
+    axis: int,
+    missing: bool,
+    scale: float,
+    coarse_from: float,
+    full: float,
+    low: Whole,
+    high: Whole,
+) -> Whole:
+    """`number_cost` for loops that know the axis."""
+    if missing and low == 0:
+        return np.int64(full) if high > 0 else np.int64(0)
     span = ends[1, axis, high] - ends[0, axis, low]
-    if span >= of_axis[axis, COARSE_FROM] and (low < high or span > 0):
+    if span >= coarse_from and (low < high or span > 0):
         span = ends[3, axis, high] - ends[2, axis, low]
-    return np.int64(min(np.rint(span * of_axis[axis, SCALE]), of_axis[axis, FULL]))
+    return np.int64(min(np.rint(span * scale), full))
 
 
 @inlined
@@ -64,25 +85,35 @@ def tree_cost(gap: NDArray[np.int64], axis: int, low: Whole, high: Whole) -> Who
 @kernel
 def lay_out(axes: AxisTables, codes: NDArray[np.integer], rows: NDArray[np.int64], bench: Bench) -> None:
     """Rank the values of these rows, axis by axis."""
-    many, values, ends = rows.size, bench.values, bench.ends
+    values, ends, gap, of_axis, distinct, many_runs = (
+        bench.values, bench.ends, bench.gap, bench.of_axis, bench.distinct, bench.many_runs,
+    )  # fmt: skip
+    numeric, starts, lengths, heights, fulls = axes.numeric, axes.start, axes.size, axes.height, axes.full
+    down, up, coarse_down, coarse_up = axes.down, axes.up, axes.coarse_down, axes.coarse_up
+    ancestors, node_cost, scales, coarse_froms = axes.ancestors, axes.node_cost, axes.scale, axes.coarse_from
     for j in range(codes.shape[1]):
-        found = _rank_values(codes, rows, j, axes.size[j], bench)
-        bench.distinct[j] = found
-        of_axis = bench.of_axis[j]
-        of_axis[NUMERIC], of_axis[MISSING], of_axis[FULL] = axes.numeric[j], values[0] == 0, axes.full[j]
-        of_axis[SCALE], of_axis[COARSE_FROM] = axes.scale[j], axes.coarse_from[j]
-        if axes.numeric[j]:
-            start = axes.start[j]
+        found = _rank_values(codes, rows, j, lengths[j], bench)
+        distinct[j] = found
+        of_axis[j, NUMERIC], of_axis[j, MISSING], of_axis[j, FULL] = numeric[j], values[0] == 0, fulls[j]
+        of_axis[j, SCALE], of_axis[j, COARSE_FROM] = scales[j], coarse_froms[j]
+        if numeric[j]:
             for rank in range(found):
-                at = start + values[rank]
-                ends[0, j, rank], ends[1, j, rank] = axes.down[at], axes.up[at]
-                ends[2, j, rank], ends[3, j, rank] = axes.coarse_down[at], axes.coarse_up[at]
-        else:
-            for rank in range(found - 1):
-                bench.gap[j, rank] = span_width(axes, j, values[rank], values[rank + 1])
-            bench.many_runs[j] = _find_runs(axes, bench, j, found)
-    for i in range(many):
-        bench.order[i] = i
+                at = starts[j] + values[rank]
+                ends[0, j, rank], ends[1, j, rank] = down[at], up[at]
+                ends[2, j, rank], ends[3, j, rank] = coarse_down[at], coarse_up[at]
+            continue
+        for rank in range(found - 1):
+            gap[j, rank] = fulls[j]
+            row = starts[j]
+            for _ in range(heights[j] if values[rank] > 0 else 0):
+                row += lengths[j]
+                if ancestors[row + values[rank]] == ancestors[row + values[rank + 1]]:
+                    gap[j, rank] = node_cost[ancestors[row + values[rank]]]
+                    break
+        many_runs[j] = _find_runs(axes, bench, j, found)
+    order = bench.order
+    for i in range(rows.size):
+        order[i] = i
 
 
 @kernel

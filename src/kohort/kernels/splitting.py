@@ -15,7 +15,7 @@ from kohort.kernels import inlined, kernel
 from kohort.kernels.groups import group_stands
 from kohort.kernels.promises import Rules, Tally, Whole
 from kohort.kernels.randomness import chance
-from kohort.kernels.ranks import Bench, number_cost, tree_cost
+from kohort.kernels.ranks import COARSE_FROM, FULL, MISSING, NUMERIC, SCALE, Bench, number_cost, rank_width, tree_cost
 
 RETRIES = 4  # cuts that are tried where one may not be made
 
@@ -150,14 +150,14 @@ def _best_box(
                 while counts[j, high] == 0:
                     high -= 1
                 box[0, j], box[1, j] = low, high
-            box[2, j] = number_cost(of_axis, ends, j, low, high) if of_axis[j, 0] > 0 else tree_cost(gap, j, low, high)
+            box[2, j] = number_cost(of_axis, ends, j, low, high) if of_axis[j, NUMERIC] > 0 else tree_cost(gap, j, low, high)
             cost += box[2, j]
         if step == 0:
             cost_all = cost
             if total < smallest or cost == 0:
                 break
         else:
-            alone = many * (cost_all - cost) * (1 + noise * chance(luck))
+            alone = _shaken(np.float64(many * (cost_all - cost)), best, noise, luck)
             if alone > best:
                 best, inside = float(alone), step
         if step == steps:
@@ -207,25 +207,28 @@ def _best_cut(
         low, high, whole = box[0, j], box[1, j], box[2, j]
         if whole == 0:
             continue
-        if of_axis[j, 0] > 0:
+        if of_axis[j, NUMERIC] > 0:
+            missing, scale, coarse_from = of_axis[j, MISSING] > 0, of_axis[j, SCALE], of_axis[j, COARSE_FROM]
+            full = of_axis[j, FULL]
             left, last = np.int64(counts[j, low]), low
             for here in range(low + 1, high + 1):
-                if counts[j, here] == 0:
+                held = counts[j, here]
+                if held == 0:
                     continue
                 right = many - left
                 if (k <= left <= most) or (k <= right <= most):
-                    fall_left = whole - number_cost(of_axis, ends, j, low, last)
-                    fall_right = whole - number_cost(of_axis, ends, j, here, high)
+                    fall_left = whole - rank_width(ends, j, missing, scale, coarse_from, full, low, last)
+                    fall_right = whole - rank_width(ends, j, missing, scale, coarse_from, full, here, high)
                     both = left * fall_left + right * fall_right
                     if k <= left <= most:
-                        gain = (both if straight else left * (gained + fall_left)) * (1 + noise * chance(luck))
+                        gain = _shaken(both if straight else left * (gained + fall_left), best, noise, luck)
                         if gain > best:
                             best, axis, best_low, best_high = gain, j, low, last
                     if k <= right <= most:
-                        gain = (both if straight else right * (gained + fall_right)) * (1 + noise * chance(luck))
+                        gain = _shaken(both if straight else right * (gained + fall_right), best, noise, luck)
                         if gain > best:
                             best, axis, best_low, best_high = gain, j, here, high
-                left += counts[j, here]
+                left += held
                 last = here
             continue
         near[0, low] = 0
@@ -250,7 +253,13 @@ def _best_cut(
                 rest_low = np.int64(near[2, end + 1]) if begin == low else low
                 rest_high = np.int64(near[1, begin - 1]) if end == high else high
                 gain += (total - inside) * (whole - tree_cost(gap, j, rest_low, rest_high))
-            gain *= 1 + noise * chance(luck)
+            gain = _shaken(gain, best, noise, luck)
             if gain > best:
                 best, axis, best_low, best_high = gain, j, begin, end
     return best, axis, best_low, best_high
+
+
+@inlined
+def _shaken(gain: float, best: float, noise: float, luck: NDArray[np.uint64]) -> float:
+    """A gain taken for a little larger; as it is where even the most noise would not make it the best."""
+    return gain * (1 + noise * chance(luck)) if gain * (1 + noise) > best else np.float64(gain)

@@ -28,9 +28,9 @@ class AxisTables(NamedTuple):
     node_cost: NDArray[np.int64]  # per node of any tree
 
 
-@inlined
-def span_width(axes: AxisTables, axis: int, low: int | np.int64, high: int | np.int64) -> int:
-    """`width`, for loops that must not pay for a call."""
+@kernel
+def width(axes: AxisTables, axis: int, low: int | np.int64, high: int | np.int64) -> int:
+    """Cost of publishing the codes low..high (inclusive) of one axis as one value."""
     if low == 0:
         return axes.full[axis] if high > 0 else 0
     start = axes.start[axis]
@@ -48,12 +48,6 @@ def span_width(axes: AxisTables, axis: int, low: int | np.int64, high: int | np.
         if axes.ancestors[row + low] == axes.ancestors[row + high]:
             return axes.node_cost[axes.ancestors[row + low]]
     return axes.full[axis]
-
-
-@kernel
-def width(axes: AxisTables, axis: int, low: int | np.int64, high: int | np.int64) -> int:
-    """Cost of publishing the codes low..high (inclusive) of one axis as one value."""
-    return span_width(axes, axis, low, high)
 
 
 @inlined

@@ -39,6 +39,7 @@ from kohort.testing.promises import (
     kept_in_corners,
     kept_in_many_classes,
     kept_together,
+    kept_when_improved,
     same_promises_at_any_thread_count,
     same_promises_for_any_row_order,
 )
@@ -95,6 +96,7 @@ __all__ = [
     "kept_in_corners",
     "kept_in_many_classes",
     "kept_together",
+    "kept_when_improved",
     "labels_without_gaps",
     "leaves_nothing_when_it_fails",
     "many_secrets",
@@ -124,6 +126,7 @@ ALGORITHM_CONTRACTS: tuple[Callable[[Method], None], ...] = (
     can_be_cancelled,
     kept_together,
     kept_by_each_column,
+    kept_when_improved,
     same_promises_for_any_row_order,
     same_promises_at_any_thread_count,
 )

@@ -30,8 +30,8 @@ def _points(table: pa.Table, job: Job) -> Points:
 
 def _partition(points: Points, job: Job, progress: Progress | None = None) -> Partition:
     checks = Checks(job.promise, points.rows)
-    options = job.method_options()
-    return partition_table(job.algorithm, points, checks, options, job.seed or 0, job.block, progress or Progress(1))
+    options, progress = job.method_options(), progress or Progress(1)
+    return partition_table(job.algorithm, points, checks, options, job.seed or 0, job.block, progress, job.rounds)
 
 
 def _require_labels(labels: NDArray[np.int64], rows: int, k: int) -> None:
@@ -125,6 +125,13 @@ def can_be_cancelled(method: Method) -> None:
             self.cancel()
             return pair
 
+    class Satisfied(Progress):
+        def begin_improving(self, cost: int) -> None:
+            super().begin_improving(cost)
+            self.cancel()
+
     table, job = enough_for_threads(method, {})
     points = _points(table, job)
     require_raises(CancelledError, lambda: _partition(points, job, Impatient(2)))
+    if job.rounds:
+        require_raises(CancelledError, lambda: _partition(points, job, Satisfied(2)))

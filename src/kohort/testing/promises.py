@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from kohort import api
 from kohort.algorithms import Method
+from kohort.axes import Objective
 from kohort.errors import PromiseError, RequestError
 from kohort.job import Job
 from kohort.privacy import SECRECY
 from kohort.testing.asking import BINDING, PARAMETERS, STRONGEST, TYPICAL, with_promises
 from kohort.testing.counting import Held, grouped, value_of
-from kohort.testing.requiring import identity, refusals_allowed, require_kept
+from kohort.testing.requiring import identity, refusals_allowed, require_kept, require_raises
 from kohort.testing.tables import (
     EXAMPLES,
     EXAMPLES_PER_PROMISE,
@@ -70,7 +71,7 @@ def kept_in_corners(method: Method, promise: str) -> None:
 
 
 def changes_nothing_if_kept(method: Method, promise: str) -> None:
-    """Asking for just what a release keeps anyway gives the same release."""
+    """Asking for just what a method's groups keep anyway gives the same ones; improvement may pass through some that do not."""
     if promise == "k" and method.in_blocks:  # k is how large they make their groups
         return
     times = 0
@@ -94,9 +95,9 @@ def changes_nothing_if_kept(method: Method, promise: str) -> None:
     for option in option_sets(method):
         job = {"quasi": large.column_names[:4], "sensitive": "secret", "drop": "person", "method": method.name, "option": option}
         with refusals_allowed(method):
-            check(large, Job.build(**job, seed=7, k=60))
+            check(large, Job.build(**job, seed=7, k=60, effort=0))
     assert times or method.may_refuse, "what such a large release keeps can be asked for"
-    with_promises(method, st.just({}), check, EXAMPLES_PER_PROMISE // 2)
+    with_promises(method, st.just({"effort": 0}), check, EXAMPLES_PER_PROMISE // 2)
 
 
 def kept_together(method: Method) -> None:
@@ -136,6 +137,28 @@ def kept_by_each_column(method: Method) -> None:
         return asked
 
     with_promises(method, by_column(), require_kept, EXAMPLES)
+
+
+def kept_when_improved(method: Method) -> None:
+    """Groups improved towards any objective keep what is promised, too; where the same text stands everywhere none are."""
+    if method.recodes_globally:
+        require_raises(RequestError, lambda: job_for(method, {}, 2, effort=1))
+        return
+
+    @st.composite
+    def searches(draw: st.DrawFn) -> dict[str, Any]:
+        asked: dict[str, Any] = {
+            "effort": draw(st.integers(1, 3)),
+            "objective": draw(st.sampled_from(get_args(Objective))),
+            "suppress": draw(st.sampled_from((0, 0, 0.2))),
+            "unit": draw(st.sampled_from(((), ("person",)))),
+            "ranges": draw(st.sampled_from(("tight", "grid"))),
+        }
+        if asked["objective"] == "class":
+            asked["label"] = draw(st.sampled_from(("secret", "ward", "few")))
+        return asked | draw(PARAMETERS[draw(st.sampled_from(("k", *SECRECY)))])
+
+    with_promises(method, searches(), require_kept, EXAMPLES)
 
 
 def same_promises_for_any_row_order(method: Method) -> None:

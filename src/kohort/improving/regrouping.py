@@ -47,6 +47,7 @@ def regroup(
     workshop = _Workshop(points, checks)
     progress.begin_improving(least)
     for sweep in range(sweeps):
+        progress.check()
         tolerance = TOLERANCE * max(0.0, 1 - sweep / (0.75 * sweeps))
         labels = workshop.sweep(labels, tolerance, own_seed(seed, sweep), progress)
         cost = total_cost(points, labels, tables)
@@ -95,7 +96,10 @@ class _Workshop:
 
             return task
 
-        progress.run([work(number) for number in range(len(cells))])
+        if len(cells) == 1:
+            work(0)()
+        else:
+            progress.run([work(number) for number in range(len(cells))])
         cell_of_group = np.empty(len(first) - 1, np.int64)
         for number, cell in enumerate(cells):
             cell_of_group[cell] = number
@@ -105,6 +109,8 @@ class _Workshop:
 def cells_of(points: Points, order: NDArray[np.int64], first: NDArray[np.int64], seed: int) -> list[NDArray[np.int64]]:
     """Groups in cells of near ones: a row drawn from each group, and these cut by axes that count as much as is drawn."""
     groups = len(first) - 1
+    if groups <= CELL:
+        return [np.arange(groups)]
     drawn = splitmix64(np.arange(groups + len(points.axes), dtype=np.uint64) ^ np.uint64(seed))
     share = (drawn >> np.uint64(11)) / 2.0**53
     rows = order[first[:-1] + (share[:groups] * np.diff(first)).astype(np.int64)]

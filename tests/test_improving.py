@@ -1,0 +1,633 @@
+"""Improvement: what was asked for never gets worse, no group ever breaks the promise, and how good the result is."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections import Counter, defaultdict
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import kohort as kh
+from kohort import datasets
+from kohort.algorithms.blocks import partition_table
+from kohort.engines.memory import LABEL_WEIGHT
+from kohort.errors import CancelledError, PromiseError
+from kohort.improving import improve, regrouping
+from kohort.progress import Progress
+from tests import growing_oracles, oracles, promise_oracles
+from tests import splitting_oracles as plain
+from tests.test_loss import publish
+from tests.test_top_down import made, prepared, rows_in
+
+QUICK = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+METHODS_TRIED = ("auto", "top-down", "merge", "mondrian", "k-member", "gccg", "oka", "mdav")
+PROMISES: tuple[dict[str, Any], ...] = (
+    {},
+    {"l": 2},
+    {"t": 0.3},
+    {"t": 0.4, "t_distance": "ordered"},
+    {"alpha": 0.7},
+    {"entropy_l": 1.5},
+    {"recursive_l": (2, 2.0)},
+    {"beta": 1.5},
+)
+
+
+def costs_of(columns, measures, asked, objective="leaf"):
+    return plain.Costs(list(columns.values()), measures, list(asked["weight"].values()), objective)
+
+
+def labels_of(columns, k, **asked):
+    """The labels of a run up to the release, rows as they stand."""
+    engine = prepared(columns, k, seed=7, **asked)
+    engine.partition()
+    return engine.publish().labels.tolist()
+
+
+def improved(columns, k, labels, *, rounds=1, seed=1, progress=None, **asked):
+    """The labels after improvement alone."""
+    engine = prepared(columns, k, **asked)
+    given_labels = np.array(labels, np.int64)
+    after = improve(engine._points, engine._checks, given_labels, rounds, seed, progress or engine._progress)
+    assert given_labels.tolist() == list(labels)  # what came in is the caller's
+    return after.tolist()
+
+
+def require_sound(labels, k, secrets=None, promise=None, persons=None):
+    """Groups 0, 1, ... without gaps, of at least k, each keeping what is promised of the secrets."""
+    kept = [row for row, label in enumerate(labels) if label >= 0]
+    assert sorted({labels[row] for row in kept}) == list(range(len({labels[row] for row in kept})))
+    group = pa.table({"g": [labels[row] for row in kept], "s": [secrets[row] if secrets else "" for row in kept]})
+    whose = [persons[row] for row in kept] if persons else None
+    assert promise_oracles.broken(group, ["g"], k, {"s": promise} if promise else {}, persons=whose) == []
+
+
+@st.composite
+def starts(draw, rows, k):
+    """Groups of at least k, in any arrangement, and some rows left out."""
+    out = draw(st.integers(0, rows - k)) if draw(st.booleans()) else 0
+    groups = draw(st.integers(1, (rows - out) // k))
+    return draw(st.permutations([-1] * out + [place % groups for place in range(rows - out)]))
+
+
+def clouds(rows, seed=5, **more):
+    rng = np.random.default_rng(seed)
+    return {"x": rng.normal(size=rows).round(3).tolist(), "y": rng.normal(size=rows).round(3).tolist(), **more}
+
+
+# --- never worse, never broken
+
+
+@st.composite
+def promised(draw):
+    """A table with a sensitive column, what is promised about it, and the rest of the settings."""
+    columns, measures, asked = draw(plain.asked(most=30))
+    rows = rows_in(columns)
+    secrets = draw(st.lists(st.sampled_from(["1", "2", "3", "4"]), min_size=rows, max_size=rows))
+    promise = draw(st.sampled_from(PROMISES))
+    asked |= {"quasi": list(columns), "sensitive": "s", "objective": draw(st.sampled_from(["leaf", "height"])), **promise}
+    return columns, measures, secrets, promise, {"k": draw(st.integers(2, 4)), **asked}
+
+
+def require_no_worse(method, columns, measures, secrets, promise, asked):
+    cells = {**columns, "s": secrets}
+    try:
+        before = labels_of(cells, method=method, effort=0, **asked)
+    except PromiseError:
+        return  # not even all rows as one group
+    after = labels_of(cells, method=method, effort=1, **asked)
+    costs = costs_of(columns, measures, asked, asked["objective"])
+    assert costs.total(after) <= costs.total(before)
+    require_sound(after, asked["k"], secrets, promise)
+
+
+@pytest.mark.parametrize("method", METHODS_TRIED)
+@settings(QUICK, max_examples=6)
+@given(case=promised())
+def test_no_method_is_made_worse(method, case):
+    require_no_worse(method, *case)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS_TRIED)
+@settings(QUICK, max_examples=60)
+@given(case=promised())
+def test_no_method_is_made_worse_in_many_cases(method, case):
+    require_no_worse(method, *case)
+
+
+@settings(QUICK, max_examples=25)
+@given(table=plain.asked(most=40), k=st.integers(2, 4), rounds=st.integers(1, 2), seed=st.integers(0, 5), data=st.data())
+def test_any_start_gets_no_worse_and_who_is_out_stays_out(table, k, rounds, seed, data):
+    columns, measures, asked = table
+    if rows_in(columns) < k:
+        return
+    before = data.draw(starts(rows_in(columns), k))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(regrouping, "CELL", data.draw(st.sampled_from([2, 3, 500])))
+        patch.setattr(regrouping, "POOL", data.draw(st.sampled_from([1, 5, 13, 8_192])))
+        after = improved(columns, k, before, rounds=rounds, seed=seed, **asked)
+    costs = costs_of(columns, measures, asked)
+    assert costs.total(after) <= costs.total(before)
+    assert [label < 0 for label in after] == [label < 0 for label in before]
+    require_sound(after, k)
+
+
+@settings(QUICK, max_examples=20)
+@given(case=promised(), data=st.data())
+def test_persons_are_counted(case, data):
+    """With several rows a person two groups that stand may not stand as one, so that pools must be asked too."""
+    columns, measures, secrets, promise, asked = case
+    rows = rows_in(columns)
+    persons = data.draw(st.lists(st.integers(0, rows // 2), min_size=rows, max_size=rows))
+    cells = {**columns, "s": secrets, "u": persons}
+    try:
+        before = labels_of(cells, unit="u", method="mondrian", effort=0, **asked)
+    except PromiseError:
+        return
+    require_sound(before, asked["k"], secrets, promise, persons)
+    after = improved(cells, labels=before, unit="u", **asked)
+    require_sound(after, asked["k"], secrets, promise, persons)
+    costs = costs_of(columns, measures, asked, asked["objective"])
+    assert costs.total(after) <= costs.total(before)
+
+
+@settings(QUICK, max_examples=12)
+@given(table=plain.asked(most=30), k=st.integers(2, 4), method=st.sampled_from(["auto", "mondrian"]), data=st.data())
+def test_with_a_label_the_sum_of_both_losses_never_rises(table, k, method, data):
+    columns, measures, asked = table
+    rows = rows_in(columns)
+    if rows < k:
+        return
+    label = data.draw(st.lists(st.sampled_from(["a", "b", "c", None]), min_size=rows, max_size=rows))
+    weights = [*asked["weight"].values(), LABEL_WEIGHT * sum(asked["weight"].values())]
+    costs = plain.Costs([*columns.values(), label], [*measures, oracles.Categories(label)], weights)
+    asked |= {"quasi": list(columns), "other": "y", "objective": "class", "label": "y", "method": method}
+    cells = {**columns, "y": pa.array(label, pa.string())}
+    before, after = (labels_of(cells, k, effort=effort, **asked) for effort in (0, 1))
+    assert costs.total(after) <= costs.total(before)
+    require_sound(after, k)
+
+
+@pytest.mark.parametrize("promise", PROMISES[1:], ids=str)
+def test_a_promise_holds_where_the_objective_pulls_against_it(promise):
+    """The value lies close together: without a promise groups of one value come out."""
+    columns = clouds(240)
+    secrets = ["1" if x < -0.5 else "2" if x < 0 else "3" if x < 0.5 else "4" for x in columns["x"]]
+    cells = {**columns, "s": secrets}
+    asked: dict[str, Any] = {"quasi": ["x", "y"], "sensitive": "s", "method": "auto", "effort": 1}
+    free, kept = labels_of(cells, 4, **asked), labels_of(cells, 4, **asked, **promise)
+    require_sound(kept, 4, secrets, promise)
+    with pytest.raises(AssertionError):
+        require_sound(free, 4, secrets, promise)
+    before = labels_of(cells, 4, **{**asked, "effort": 0}, **promise)
+    costs = plain.Costs(list(columns.values()), [oracles.Numbers(column) for column in columns.values()])
+    assert costs.total(kept) <= costs.total(before)
+    if not {"t", "beta"} & set(promise):  # groups like the whole table can hardly be cut anew
+        assert costs.total(kept) < 0.9 * costs.total(before)
+
+
+def test_a_pool_that_may_not_stand_as_one_is_left_alone():
+    """By hand: five persons hold five values, in each of five groups another one; in one group of four 80 % hold each value.
+
+    All five groups span the same numbers, so that to make one group of them would lose no more; others gain meanwhile.
+    """
+    square = [((person + group) % 5, person, group) for group in range(5) for person in range(5)]
+    far = [(100 + n, n, 5 + n % 8) for n in range(5, 45)]
+    x, persons, before = (list(column) for column in zip(*square, *far, strict=True))
+    cells = {"x": x, "s": [f"s{place}" for place in x], "u": persons}
+    require_sound(before, 5, cells["s"], {"alpha": 0.5}, persons)
+    after = improved(cells, 5, before, rounds=2, quasi="x", sensitive="s", unit="u", alpha=0.5)
+    require_sound(after, 5, cells["s"], {"alpha": 0.5}, persons)
+    assert plain.same_groups(oracles.groups(after[:25]), oracles.groups(before[:25]))
+    assert not plain.same_groups(oracles.groups(after), oracles.groups(before))
+
+
+def test_blocks_are_improved_each_by_itself():
+    table = datasets.census(400, quasi=4)
+    columns = {name: table[name].to_pylist() for name in table.column_names[:4]}
+    secrets = [str(cell) for cell in table["s1"].to_pylist()]
+    costs = plain.Costs(list(columns.values()), [oracles.Numbers(column) for column in columns.values()])
+    cells = {**columns, "s": secrets}
+    asked: dict[str, Any] = {"quasi": list(columns), "sensitive": "s", "l": 3, "block": 80}
+    for method in ("auto", "mdav"):
+        before, after = (labels_of(cells, 5, effort=effort, method=method, **asked) for effort in (0, 1))
+        assert costs.total(after) < costs.total(before)
+        require_sound(after, 5, secrets, {"l": 3})
+
+
+def test_rows_may_be_left_out_and_a_promise_compared_with_what_is_left():
+    sample = datasets.hospital(200)
+    asked: dict[str, Any] = {"suppress": 0.05, "k": 4, "t": {"diagnosis": 0.4}, "l": {"diagnosis": 2}, "seed": 7}
+    for method in ("auto", "gccg", "top-down"):
+        release = kh.anonymize(sample.table, sample.job, method=method, effort=1, keep_order=True, **asked)
+        assert release.summary()["suppressed"] <= 10
+        promise: dict[str, Any] = {"diagnosis": {"t": 0.4, "l": 2}}
+        assert promise_oracles.broken(release.table, sample.job.names("quasi"), 4, promise) == []
+
+
+# --- the same, whoever asks
+
+
+@pytest.mark.parametrize("method", METHODS_TRIED)
+def test_no_effort_is_the_method_itself(method):
+    columns = clouds(90)
+    assert labels_of(columns, 3, method=method, effort=0) == made(method, columns, 3)
+    assert labels_of(columns, 3, method=method, effort=1) != made(method, columns, 3)
+
+
+def test_the_seed_decides_not_the_threads(monkeypatch):
+    monkeypatch.setattr(regrouping, "CELL", 8)
+    cells: list[int] = []
+    cut = regrouping.cells_of
+
+    def counted(*args):
+        found = cut(*args)
+        cells.append(len(found))
+        return found
+
+    monkeypatch.setattr(regrouping, "cells_of", counted)
+    start = [row // 3 for row in range(120)]
+    columns = clouds(120, s=["ab"[row % 2] for row in range(120)])
+    for promise in ({"other": "s"}, {"sensitive": "s", "l": 2}):
+        one, same, other = (
+            improved(columns, 3, start, quasi=["x", "y"], seed=seed, progress=Progress(threads), **promise)
+            for seed, threads in ((1, 1), (1, 4), (2, 1))
+        )
+        assert one == same != other
+    assert min(cells) > 3
+
+
+@pytest.mark.parametrize("method", ["auto", "mondrian", "oka"])
+def test_threads_do_not_change_a_release_in_blocks(method):
+    sample = datasets.hospital(300)
+    one, same = (
+        kh.anonymize(sample.table, sample.job, k=4, method=method, effort=1, block=60, seed=7, threads=threads).labels.tolist()
+        for threads in (1, 4)
+    )
+    assert one == same
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        *({"method": method, "effort": 1} for method in METHODS_TRIED),
+        {"method": "auto", "objective": "height", "effort": 2},
+        {"method": "auto", "objective": "class", "label": "diagnosis"},
+        {"method": "auto", "l": {"diagnosis": 2}, "suppress": 0.05},
+    ],
+    ids=str,
+)
+def test_the_order_of_rows_changes_nothing(asked):
+    sample = datasets.hospital(150)
+    shuffled = sample.table.take(np.random.default_rng(3).permutation(150))
+    one, other = (
+        Counter(map(str, kh.anonymize(table, sample.job, k=4, seed=7, **asked).table.to_pylist()))
+        for table in (sample.table, shuffled)
+    )
+    assert one == other
+
+
+# --- how long
+
+
+def sweeps_of(monkeypatch, columns, k, labels, rounds):
+    """The tolerances of the sweeps that were made, and what came out."""
+    tolerances: list[float] = []
+    sweep = regrouping._Workshop.sweep
+
+    def counted(self, labels, tolerance, *args):
+        tolerances.append(tolerance)
+        return sweep(self, labels, tolerance, *args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(regrouping._Workshop, "sweep", counted)
+        after = improved(columns, k, labels, rounds=rounds)
+    return tolerances, after
+
+
+def test_it_ends_when_nothing_improves(monkeypatch):
+    """By hand: pairs of equals and far from each other; no arrangement is better."""
+    columns = {"x": [0, 1, 4, 5, 8, 9, 12, 13]}
+    best = [0, 0, 1, 1, 2, 2, 3, 3]
+    early, after = sweeps_of(monkeypatch, columns, 2, best, 3)
+    assert plain.same_groups(oracles.groups(after), oracles.groups(best))
+    assert early.count(0) == regrouping.IDLE
+    assert sorted(early, reverse=True) == early
+    monkeypatch.setattr(regrouping, "IDLE", 10**6)
+    all_of_them, _ = sweeps_of(monkeypatch, columns, 2, best, 3)
+    assert len(early) < len(all_of_them)
+    assert all_of_them[: len(early)] == early
+
+
+def test_the_best_that_was_seen_is_kept(monkeypatch):
+    """Sweeps that go up and down, as early ones may: what counts is the best of all, the start among them."""
+    columns, rows = {"x": [0, 1, 4, 5, 8, 9, 12, 13]}, 8
+    fine, middling, poor = [0, 0, 1, 1, 2, 2, 3, 3], [0, 0, 0, 0, 1, 1, 1, 1], [0] * rows
+    for begin, seen, expected in (
+        (poor, [middling, fine, poor, middling], fine),
+        (middling, [poor, poor], middling),
+        (poor, [middling, poor], middling),
+    ):
+        waiting = iter([*seen, *[poor] * 1000])
+        with monkeypatch.context() as patch:
+            patch.setattr(regrouping._Workshop, "sweep", lambda *_, waiting=waiting: np.array(next(waiting)))
+            assert improved(columns, 2, begin) == expected
+
+
+def test_it_ends_at_once_where_nothing_is_lost(monkeypatch):
+    tolerances, after = sweeps_of(monkeypatch, {"x": [5] * 7}, 2, [0, 0, 0, 1, 1, 2, 2], 5)
+    assert len(tolerances) <= 1
+    assert after == [0, 0, 0, 1, 1, 2, 2]
+
+
+def test_larger_effort_is_more_sweeps(monkeypatch):
+    monkeypatch.setattr(regrouping, "IDLE", 10**6)
+    start = [row // 4 for row in range(80)]
+    once, thrice = (len(sweeps_of(monkeypatch, clouds(80), 4, start, rounds)[0]) for rounds in (1, 3))
+    assert thrice == 3 * once
+
+
+def test_nothing_to_do():
+    assert improved({"x": [1, 2, 3]}, 2, [0, 0, 0]) == [0, 0, 0]
+    assert improved({"x": [1, 2, 3]}, 2, [-1, -1, -1]) == [-1, -1, -1]
+    assert improved({"x": [1, 9, 1, 9]}, 2, [0, 0, 1, 1], rounds=0) == [0, 0, 1, 1]
+    assert improved({"x": [1, 9, 1, 9]}, 2, [0, 0, 1, 1]) in ([0, 1, 0, 1], [1, 0, 1, 0])
+
+
+def test_groups_are_cut_and_dissolved_where_that_is_better():
+    """One group of three clusters; three groups that mix two clusters, of which only two are left."""
+    after = improved({"x": [0, 0, 50, 50, 99, 99]}, 2, [0] * 6)
+    assert plain.same_groups(oracles.groups(after), [[0, 1], [2, 3], [4, 5]])
+    after = improved({"x": [0, 0, 0, 9, 9, 9]}, 2, [0, 1, 2, 0, 1, 2])
+    assert plain.same_groups(oracles.groups(after), [[0, 1, 2], [3, 4, 5]])
+
+
+def test_more_effort_is_better_on_average():
+    sums = Counter[int]()
+    for seed in range(4):
+        columns = clouds(200, seed)
+        costs = plain.Costs(list(columns.values()), [oracles.Numbers(column) for column in columns.values()])
+        for effort in (0, 1, 4):
+            sums[effort] += costs.total(labels_of(columns, 5, method="auto", effort=effort))
+    assert sums[0] > sums[1] >= sums[4]
+
+
+# --- watched and stopped
+
+
+@pytest.mark.parametrize("block", [0, 40])
+def test_progress_tells_the_cost(block, monkeypatch):
+    columns, told = clouds(200), list[int]()
+    engine = prepared(columns, 4, method="mondrian" if not block else "gccg")
+    progress = Progress(1)
+    tell = Progress.improved
+
+    def noted(self, by):
+        before = self.cost_now
+        tell(self, by)
+        told.append(before - self.cost_now)
+
+    monkeypatch.setattr(Progress, "improved", noted)
+    costs = plain.Costs(list(columns.values()), [oracles.Numbers(column) for column in columns.values()])
+    found = [
+        partition_table(
+            engine._job.algorithm, engine._points, engine._checks, engine._job.method_options(), 7, block, given_progress, rounds
+        ).labels.tolist()
+        for given_progress, rounds in ((Progress(1), 0), (progress, 1))
+    ]
+    close = 2 * 200  # the oracle rounds exact shares, a search those of 64-bit numbers
+    assert progress.cost_before == pytest.approx(costs.total(found[0]), abs=close)
+    assert progress.cost_now == pytest.approx(costs.total(found[1]), abs=close)
+    assert len(told) > 3
+    assert min(told) > 0
+    assert progress.cost_before - sum(told) == progress.cost_now
+
+
+def test_it_stops_in_the_middle(monkeypatch):
+    progress, calls = Progress(2), list[int]()
+    sweep = regrouping._Workshop.sweep
+
+    def stopping(self, *args):
+        calls.append(1)
+        if len(calls) == 3:
+            progress.cancel()
+        return sweep(self, *args)
+
+    monkeypatch.setattr(regrouping._Workshop, "sweep", stopping)
+    with pytest.raises(CancelledError):
+        improved(clouds(200), 4, [row // 4 for row in range(200)], progress=progress)
+    assert len(calls) == 3
+
+
+def test_it_stops_at_any_moment():
+    improved(clouds(400), 4, [row // 4 for row in range(400)])  # compiled before the clock runs: codes of 16 bits
+    progress = Progress(2)
+    timer = threading.Timer(0.5, progress.cancel)
+    timer.start()
+    started = time.monotonic()
+    with pytest.raises(CancelledError):
+        improved(clouds(4_000), 4, [row // 4 for row in range(4_000)], rounds=1000, progress=progress)
+    assert time.monotonic() - started < 10  # to the end it would take minutes
+    timer.join()
+
+
+# --- how good
+
+
+class ByLeaves(growing_oracles.Table):
+    """Rows whose loss is counted by leaves."""
+
+    def width(self, rows):
+        key = frozenset(rows)
+        if key not in self._known:
+            parts = zip(self.columns, self.measures, strict=True)
+            self._known[key] = sum(m.leaf_width([column[row] for row in rows]) for column, m in parts)
+        return self._known[key]
+
+
+def tiny(seed):
+    rng = np.random.default_rng(seed)
+    rows = int(rng.integers(6, 10))
+    columns = {
+        "few": rng.integers(0, 30, rows).tolist(),
+        "half": (rng.integers(-20, 20, rows) / 2).tolist(),
+        "tree": rng.choice([row[0] for row in oracles.TREE[:-1]], rows).tolist(),
+    }
+    measures = [oracles.Numbers(columns["few"]), oracles.Numbers(columns["half"]), oracles.Categories([], oracles.TREE)]
+    return columns, measures
+
+
+def against_the_best(seeds):
+    """Per tiny table: what auto loses, over the least that any groups of at least k lose."""
+    for seed in seeds:
+        columns, measures = tiny(seed)
+        table, k = ByLeaves(columns.values(), measures), 2 + seed % 3
+        loss = sum(map(table.loss, oracles.groups(labels_of(columns, k, method="auto", effort=2))))
+        yield loss / growing_oracles.least_loss(table, k)
+
+
+def test_tiny_tables_come_near_the_best_there_is():
+    ratios = list(against_the_best(range(12)))
+    assert min(ratios) >= 1
+    assert np.mean([float(ratio) for ratio in ratios]) < 1.03
+
+
+@pytest.mark.slow
+def test_most_tiny_tables_reach_the_best_there_is():
+    """Measured: 52 of 60 reached, 0.8 % more on average, 24 % at worst."""
+    ratios = [float(ratio) for ratio in against_the_best(range(60))]
+    assert min(ratios) >= 1
+    assert max(ratios) < 1.4
+    assert np.mean(ratios) < 1.02
+    assert ratios.count(1) >= 45
+
+
+@pytest.mark.parametrize("k", [3, 5, 20])
+def test_auto_loses_much_less_than_mondrian(k):
+    sample = datasets.hospital(2_000)
+    auto, mondrian = (kh.anonymize(sample.table, sample.job, k=k, method=method, seed=7) for method in ("auto", "mondrian"))
+    assert auto.loss.leaf < 0.5 * mondrian.loss.leaf
+
+
+@pytest.mark.parametrize("method", ["top-down", "merge", "mondrian", "k-member", "gccg"])
+def test_every_method_gains_by_improvement(method):
+    sample = datasets.hospital(500)
+    before, after = (kh.anonymize(sample.table, sample.job, k=5, method=method, seed=7, effort=effort) for effort in (0, 1))
+    assert after.loss.leaf < 0.9 * before.loss.leaf
+
+
+# --- what is wanted
+
+
+def mixed(labels, values):
+    """The share of rows that stand in a group in which another value is more frequent."""
+    away = sum(len(group) - max(Counter(values[row] for row in group).values()) for group in oracles.groups(labels))
+    return away / len(values)
+
+
+@pytest.mark.parametrize("role", ["other", "sensitive", "quasi"])
+def test_labels_mix_less_with_the_objective_class(role):
+    sample = datasets.hospital(800)
+    table = sample.table.select(["age", "sex", "zip", "diagnosis"])
+    quasi = ["age", "sex", "zip"]
+    roles = {"quasi": [*quasi, "diagnosis"]} if role == "quasi" else {"quasi": quasi, role: "diagnosis"}
+    trees = {name: sample.trees[name] for name in ("sex", "zip")}
+    asked: dict[str, Any] = {**roles, "k": 5, "seed": 7, "keep_order": True, "hierarchy": trees}
+    values = table["diagnosis"].to_pylist()
+    leaf = kh.anonymize(table, **asked)
+    label = kh.anonymize(table, objective="class", label="diagnosis", **asked)
+    assert mixed(label.labels.tolist(), values) < 0.6 * mixed(leaf.labels.tolist(), values)
+    assert label.evidence.passed
+    assert label.evidence.k >= 5
+    told = label.table["diagnosis"].to_pylist()
+    if role == "quasi":  # generalised as any other; the label is not told on top of it
+        assert label.table.column_names == leaf.table.column_names
+        for group in oracles.groups(label.labels.tolist()):
+            inside = {values[row] for row in group}
+            assert {told[row] for row in group} == (inside if len(inside) == 1 else {"*"})
+    else:
+        assert told == values
+
+
+def test_height_lowers_what_papers_print():
+    lost = defaultdict[str, float](float)
+    for seed in range(1, 4):
+        sample = datasets.hospital(300, seed)
+        for objective in ("leaf", "height"):
+            release = kh.anonymize(sample.table, sample.job, k=5, seed=7, objective=objective)
+            lost[objective] += release.loss.total_il
+            lost[f"{objective}, by leaves"] += release.loss.leaf
+    assert lost["height"] < lost["leaf"]
+    assert lost["leaf, by leaves"] < lost["height, by leaves"]
+
+
+@pytest.mark.parametrize("name", ["age", "zip", "occupation"])
+@pytest.mark.parametrize("method", ["auto", "gccg"])
+def test_a_column_that_weighs_more_loses_less(name, method):
+    sample = datasets.hospital(300)
+    asked: dict[str, Any] = {"k": 5, "seed": 7, "method": method, "effort": 1}
+    usual, heavy = (kh.anonymize(sample.table, sample.job, weight={name: weight}, **asked) for weight in (1, 10))
+    assert heavy.loss.per_column[name] < 0.8 * usual.loss.per_column[name]
+    assert heavy.loss.leaf > usual.loss.leaf
+
+
+def test_what_is_published_on_a_grid_is_what_is_improved():
+    lost = defaultdict[str, float](float)
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        columns = {"age": rng.integers(0, 60, 300).tolist(), "hours": rng.integers(0, 40, 300).tolist()}
+        on_grid: dict[str, Any] = {"ranges": "grid", "step": {"age": 10, "hours": 10}}
+        asked: dict[str, Any] = {"quasi": ["age", "hours"], "k": 4, "seed": 7, "row_order": "given"}
+        table = pa.table(columns)
+        aware = kh.anonymize(table, **asked, **on_grid)
+        measures = [oracles.NumbersOnGrid(column, "10") for column in columns.values()]
+        leaves = oracles.per_column(list(columns.values()), measures, aware.labels.tolist(), "leaf_width")
+        assert aware.loss.leaf == pytest.approx(float(sum(leaves)) / 600)
+        assert f"to {aware.loss.leaf:.4f}" in aware.told[-1]
+        lost["aware"] += aware.loss.leaf
+        lost["unaware"] += publish(columns, kh.anonymize(table, **asked).labels.tolist(), **{"k": 4, **on_grid})[1].leaf
+    assert lost["aware"] < 0.9 * lost["unaware"]
+
+
+# --- what auto tells
+
+FELL = re.compile(r"Improved by effort (\d+): (\w+) loss in the search fell from (0\.\d{4}) to (0\.\d{4})\.")
+
+
+def told(**asked):
+    sample = datasets.hospital(600)
+    return kh.anonymize(sample.table, sample.job, seed=7, **asked)
+
+
+def test_auto_tells_its_start_and_the_fall():
+    release = told(k=3, effort=2)
+    start, fall = release.told
+    assert re.fullmatch(r"Started with (merge|top-down), which lost least of merge, top-down\.", start)
+    found = FELL.fullmatch(fall)
+    assert found is not None
+    assert found[1] == "2"
+    assert found[2] == "leaf"
+    assert float(found[3]) == pytest.approx(told(k=3, effort=0).loss.leaf, abs=1e-4)
+    assert float(found[4]) == pytest.approx(release.loss.leaf, abs=1e-4)
+    assert float(found[4]) < float(found[3])
+    assert release.summary()["told"] == list(release.told)
+
+
+def test_auto_tells_when_there_was_no_choice():
+    assert told(k=5, effort=0).told == ("Started with top-down, which suits what is asked.",)
+    square = told(k=5, objective="square-error").told
+    assert square == ("Started with mdav, which suits what is asked.", "Improved the square error by effort 1.")
+    assert told(k=5, method="mondrian").told == ()
+
+
+def test_auto_tells_the_starts_of_blocks():
+    release = told(k=3, block=100)
+    blocks = release.summary()["blocks"]
+    assert blocks > 4
+    start = release.told[0]
+    many = {name: int(count) for name, count in re.findall(rf"([\w-]+) in (\d+) of {blocks} blocks", start)}
+    assert set(many) <= {"merge", "top-down"}
+    assert sum(many.values()) == blocks
+    assert start.endswith("which lost least of merge, top-down.")
+
+
+def test_other_objectives_are_told_by_their_name():
+    release = told(k=5, objective="height")
+    found = FELL.fullmatch(release.told[-1])
+    assert found is not None
+    assert found[2] == "height"
+    assert float(found[4]) == pytest.approx(release.loss.height, abs=1e-4)
+
+
+def test_the_default_is_auto_improved_once():
+    release = told(k=5)
+    assert release.summary()["method"] == "auto"
+    assert release.labels.tolist() == told(k=5, method="auto", effort=1).labels.tolist()
