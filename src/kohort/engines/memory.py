@@ -31,9 +31,6 @@ from kohort.schema import Schema
 from kohort.tables import Format, Origin
 from kohort.utility import loss
 
-LABEL_WEIGHT = 0.5  # of all columns together: what mixing labels costs
-
-
 class MemoryEngine:
     """See `Engine`."""
 
@@ -76,7 +73,8 @@ class MemoryEngine:
             self._points = encoding.encode(table, self._schema)
             self._points = replace(self._points, objective=job.objective)
             if job.label is not None:
-                label = encoding.encode_label(table, self._schema, job.label, LABEL_WEIGHT * sum(self._points.weights))
+                as_any_column = sum(self._points.weights) / len(self._points.weights)
+                label = encoding.encode_label(table, self._schema, job.label, as_any_column)
                 self._points = replace(self._points, label=label)
             if job.compared():
                 self._points = replace(self._points, beside=encoding.encode(table, self._schema, job.compared()))
