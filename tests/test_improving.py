@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 import kohort as kh
 from kohort import datasets
 from kohort.algorithms.blocks import partition_table
-from kohort.engines.memory import LABEL_WEIGHT
 from kohort.errors import CancelledError, PromiseError
 from kohort.improving import improve, regrouping
 from kohort.progress import Progress
@@ -167,7 +166,7 @@ def test_with_a_label_the_sum_of_both_losses_never_rises(table, k, method, data)
     if rows < k:
         return
     label = data.draw(st.lists(st.sampled_from(["a", "b", "c", None]), min_size=rows, max_size=rows))
-    weights = [*asked["weight"].values(), LABEL_WEIGHT * sum(asked["weight"].values())]
+    weights = [*asked["weight"].values(), sum(asked["weight"].values()) / len(asked["weight"])]
     costs = plain.Costs([*columns.values(), label], [*measures, oracles.Categories(label)], weights)
     asked |= {"quasi": list(columns), "other": "y", "objective": "class", "label": "y", "method": method}
     cells = {**columns, "y": pa.array(label, pa.string())}

@@ -31,6 +31,7 @@ from kohort.schema import Schema
 from kohort.tables import Format, Origin
 from kohort.utility import loss
 
+
 class MemoryEngine:
     """See `Engine`."""
 
