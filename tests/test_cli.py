@@ -99,10 +99,13 @@ def test_json_is_one_object_with_the_agreed_keys(kohort):
 
 
 SEARCHES = {
-    "": [r"Started with (top-down|merge), which lost least of merge, top-down\.", r"Improved by effort 1: leaf loss .* fell"],
+    "": [
+        r"Started with (top-down|merge), which lost least of merge, top-down\.",
+        "Improved by effort 1: leaf loss .* (fell|stays)",
+    ],
     "--k 5": [r"Started with top-down, which suits what is asked\.", "Improved by effort 1: leaf loss"],
     "--k 5 --effort 0": ["Started with top-down"],
-    "--effort 2 --objective height --method merge": [r"Improved by effort 2: height loss .* fell from 0\.\d+ to 0\.\d+\."],
+    "--effort 2 --objective height --method merge": [r"Improved by effort 2: height loss .* (fell from|stays) 0\.\d+"],
     "--objective class --label disease --method top-down": ["Improved by effort 1: class loss"],
     "--objective square-error": ["Started with mdav", "Improved the square error by effort 1"],
     "--method mondrian": [],
