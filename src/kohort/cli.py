@@ -272,6 +272,8 @@ def methods(names: tuple[str, ...], as_json: bool) -> None:
         say(click.style(method["name"], bold=True) + f": {method['summary']}")
         for what in ("paper", "cost", "good_for"):
             say(f"  {what.replace('_', ' '):<9} {method[what]}")
+        if method["effort"]:
+            say(f"  --effort  {method['effort']} by default")
         if method["promises"] != list(DEFINITIONS):
             say(f"  promises  {', '.join(method['promises'])}")
         for name, option in method["options"].items():
@@ -279,6 +281,7 @@ def methods(names: tuple[str, ...], as_json: bool) -> None:
             default = f" [default: {option['default']}]" if option["choices"] and option["default"] else ""
             say(f"  --option {name}={values}  {option['description']}{default}")
     say(f"\nWhere nothing else is said, a method keeps every promise: {', '.join(DEFINITIONS)}.")
+    say("Groups of any method can be improved (--effort), except where one value is published alike everywhere.")
     say("A block is a part of at most 20,000 rows (--block) of a table of more than twice as many.")
 
 

@@ -45,7 +45,7 @@ def _report(progress: Progress, done: threading.Event) -> None:
             continue
         if step == shown_step and now - shown_at < (TERMINAL_SECONDS if terminal else LOG_SECONDS):
             continue
-        share = f" {100 * progress.done // progress.total} %" if progress.total else ""
+        share = f" {min(100 * progress.done // progress.total, 100)} %" if progress.total else ""
         if progress.cost_now < progress.cost_before:
             share += f", loss down to {progress.cost_now / progress.cost_before:.1%}"
         share = ", compiling" if progress.is_compiling else share

@@ -46,8 +46,10 @@ def regroup(
     sweeps = rounds * min(MOST_SWEEPS, round(SWEEPS * math.sqrt(points.rows / (labels.max() + 1))))
     workshop = _Workshop(points, checks)
     progress.begin_improving(least)
+    done = progress.slot()
     for sweep in range(sweeps):
         progress.check()
+        done[0] = points.rows * sweep // sweeps
         tolerance = TOLERANCE * max(0.0, 1 - sweep / (0.75 * sweeps))
         labels = workshop.sweep(labels, tolerance, own_seed(seed, sweep), progress)
         cost = total_cost(points, labels, tables)
