@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 SWEEPS = 12  # of a round, times the root of the mean size: larger groups are fewer, and need more sweeps to settle
 MOST_SWEEPS = 150
+TINY, SMALL = 500, 10_000  # rows
 CELL = 500  # groups in a cell, at most
 POOL = 8_192  # records in a pool, at most
 PARTNERS, NEARBY, TRIES, NOISE = 3, 4, 4, 0.25
@@ -43,7 +44,7 @@ def regroup(
     """Groups that lose less, or the same ones. Every row has a label."""
     tables = points.costs()
     best, least, idle = labels, total_cost(points, labels, tables), 0
-    sweeps = rounds * min(MOST_SWEEPS, round(SWEEPS * math.sqrt(points.rows / (labels.max() + 1))))
+    sweeps = rounds * _sweeps(points.rows, int(labels.max()) + 1)
     workshop = _Workshop(points, checks)
     progress.begin_improving(least)
     done = progress.slot()
@@ -60,6 +61,12 @@ def regroup(
         if idle == IDLE or not least:
             break
     return best
+
+
+def _sweeps(rows: int, groups: int) -> int:
+    """How many a round has. Tables of a few thousand rows take little time, so they get more; a few hundred soon settle."""
+    often = min(5, 1 + SMALL // rows) if rows >= TINY else 1
+    return often * min(MOST_SWEEPS, round(SWEEPS * math.sqrt(rows / groups)))
 
 
 class _Workshop:
