@@ -41,6 +41,7 @@ def test_up_to_twice_the_size_is_one_block(block):
     assert blocks == 1 if block in (0, 450, 10_000) else 900 / block <= blocks < 900 / block * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [name for name, method in METHODS.items() if method.in_blocks])
 def test_a_block_is_worked_on_as_if_it_were_alone(method):
     job, points, checks = bound(method=method, block=120)

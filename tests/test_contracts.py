@@ -21,8 +21,8 @@ from kohort.testing import (
     too_few_rows,
 )
 
-# `make test` asks mondrian nearly all, auto (the default) more than the others, which share what keeps promises; `make test-all`
-# asks all of all.
+# `make test` asks mondrian nearly all and auto, the default, what is quick; the others share what keeps promises, and each takes
+# its time to compile. `make test-all` asks all of all.
 QUICK: list[Callable[[Method], None]] = [
     inputs_untouched,
     too_few_rows,
@@ -39,7 +39,7 @@ CASES = [
         method,
         contract,
         id=f"{method.name}-{contract.__name__}",
-        marks=[] if contract in FIRST.get(method.name, QUICK) else pytest.mark.slow,
+        marks=[] if contract in FIRST.get(method.name, []) else pytest.mark.slow,
     )
     for method in METHODS.values()
     for contract in ALGORITHM_CONTRACTS

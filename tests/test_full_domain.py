@@ -24,6 +24,8 @@ from kohort.progress import Progress
 from tests import full_domain_oracles as plain
 from tests import oracles
 
+pytestmark = pytest.mark.slow  # compiling its kernels takes longer than a first look at the tests should
+
 BOTH = pytest.mark.parametrize("method", ["incognito", "datafly"])
 QUICK = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 SECRET, PERSON = "s", "p"

@@ -19,6 +19,8 @@ from kohort.engines import ENGINES
 from kohort.progress import Progress
 from tests import kmeans_oracles, oracles
 
+pytestmark = pytest.mark.slow  # compiling its kernels takes longer than a first look at the tests should
+
 EVEN = ("kmeans-adjusted", "kmeans-filled", "kmeans-then-adjusted", "oka")
 ALL = (*EVEN, "c-means")
 QUICK = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck), database=None)

@@ -17,6 +17,8 @@ from kohort.errors import RequestError
 from kohort.progress import Progress
 from tests import kmeans_oracles, oracles
 
+pytestmark = pytest.mark.slow  # compiling its kernels takes longer than a first look at the tests should
+
 QUICK = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 PUBLISHED = {
     "census": {3: "5.6922", 5: "9.0884", 10: "14.1559"},

@@ -23,6 +23,8 @@ from kohort.progress import Progress
 from kohort.utility import loss
 from tests import oracles
 
+pytestmark = pytest.mark.slow  # compiling its kernels takes longer than a first look at the tests should
+
 QUICK = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 BARS = {
     "census": {3: 4.90, 5: 7.60, 10: 11.70},
