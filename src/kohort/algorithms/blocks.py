@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,87 +31,10 @@ def partition_table(
     method: Method, points: Points, checks: Checks, options: Any, seed: int, block: int, progress: Progress, rounds: int = 0
 ) -> Partition:
     """What a method makes of a table, finished and improved: every group keeps the promise, no more is left out than allowed."""
+    run = _Run(method, options, rounds, progress)
     if not method.in_blocks or not block or points.rows <= 2 * block:
-        return progress.aside(lambda: _as_one(method, points, checks, options, seed, progress, rounds))
-    blocks = rows_of_blocks(cut_table(points, checks, progress, largest=block))
-    parts = [Partition(np.empty(0, np.int64))] * len(blocks)
-    started = np.empty(points.rows, np.int64)
-
-    def work(number: int) -> Task:
-        def task() -> Iterable[Task]:
-            rows, own = blocks[number], own_seed(seed, number)
-            inside, bound = points.take(rows), checks.take(rows)
-            try:
-                made = made_by(method, inside, bound, options, own, progress)
-            except PromiseError as error:
-                raise PromiseError(f"In block {number + 1} of {len(blocks)} (--block, 0 = none): {error}") from None
-            started[rows], after = _finished(method, made, inside, bound, options, own, progress, rounds, block=True)
-            parts[number] = replace(made, labels=after)
-            return ()
-
-        return task
-
-    progress.run([work(number) for number in range(len(blocks))])
-    whole = _joined(blocks, [part.labels for part in parts])
-    told = (*_chosen(parts), *_fell(points, _joined(blocks, [started[rows] for rows in blocks]), whole, rounds))
-    return Partition(finishing.stand_alone(points, checks, whole, progress), blocks=len(blocks), told=told)
-
-
-def _as_one(
-    method: Method, points: Points, checks: Checks, options: Any, seed: int, progress: Progress, rounds: int
-) -> Partition:
-    made = made_by(method, points, checks, options, seed, progress)
-    if made.boxes is not None:
-        return made
-    before, after = _finished(method, made, points, checks, options, seed, progress, rounds, block=False)
-    told = (*_chosen([made]), *_fell(points, before, after, rounds))
-    return Partition(finishing.stand_alone(points, checks, after, progress), told=told)
-
-
-def _finished(
-    method: Method,
-    made: Partition,
-    points: Points,
-    checks: Checks,
-    options: Any,
-    seed: int,
-    progress: Progress,
-    rounds: int,
-    *,
-    block: bool,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The method's groups as they may stand, and after improvement."""
-    if not rounds:
-        labels = finishing.finish(points, checks, made.labels, progress, block=block)
-        return labels, labels
-    all_stay = replace(checks, suppress=0) if checks.standing(made.labels).all() else checks
-    before = finishing.finish(points, all_stay, made.labels, progress, block=block)
-    after = improve(points, all_stay, before, rounds, seed, progress)
-    if checks.budget:
-        fewer = _without_outliers(method, points, checks, options, seed, progress, rounds)
-        searched, tables = points.searched(), points.searched().costs()
-        if total_cost(searched, fewer, tables) < total_cost(searched, after, tables):
-            return before, fewer
-    return before, after
-
-
-def _without_outliers(
-    method: Method, points: Points, checks: Checks, options: Any, seed: int, progress: Progress, rounds: int
-) -> NDArray[np.int64]:
-    """The method over the rows that are left when outliers are: found in groups twice as large, which can spare some."""
-    twice = replace(checks, promise=checks.promise.model_copy(update={"k": 2 * checks.k}), suppress=0)
-    large = np.zeros(points.rows, np.int64)
-    if twice.standing(large).all():
-        made = made_by(method, points, twice, options, seed, progress)
-        large = finishing.finish(points, twice, made.labels, progress, block=True)
-    labels = finishing.suppress_records(points, checks, large, checks.budget, progress)
-    kept = np.flatnonzero(labels >= 0)
-    inside, bound = points.take(kept), replace(checks.take(kept), suppress=0)
-    if bound.standing(np.zeros(len(kept), np.int64)).all():
-        made = made_by(method, inside, bound, options, seed, progress)
-        before = finishing.finish(inside, bound, made.labels, progress, block=True)
-        labels[kept] = improve(inside, bound, before, rounds, seed, progress)
-    return labels
+        return progress.aside(lambda: run.as_one(points, checks, seed))
+    return run.in_blocks(points, checks, seed, block)
 
 
 def made_by(method: Method, points: Points, checks: Checks, options: Any, seed: int, progress: Progress) -> Partition:
@@ -122,6 +45,84 @@ def made_by(method: Method, points: Points, checks: Checks, options: Any, seed: 
             if checks.standing(plain.labels).all():
                 return plain
     return method.partition(points, checks, options, seed, progress)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One method at work."""
+
+    method: Method
+    options: Any
+    rounds: int
+    progress: Progress
+
+    def as_one(self, points: Points, checks: Checks, seed: int) -> Partition:
+        """The whole table at once."""
+        made = self._made(points, checks, seed)
+        if made.boxes is not None:
+            return made
+        before, after = self._finished(made, points, checks, seed, block=False)
+        told = (*_chosen([made]), *_fell(points, before, after, self.rounds))
+        return Partition(finishing.stand_alone(points, checks, after, self.progress), told=told)
+
+    def in_blocks(self, points: Points, checks: Checks, seed: int, largest: int) -> Partition:
+        """Block by block, each by itself."""
+        blocks = rows_of_blocks(cut_table(points, checks, self.progress, largest=largest))
+        parts = [Partition(np.empty(0, np.int64))] * len(blocks)
+        started = [np.empty(0, np.int64)] * len(blocks)
+
+        def work(number: int) -> Task:
+            def task() -> Iterable[Task]:
+                own = own_seed(seed, number)
+                inside, bound = points.take(blocks[number]), checks.take(blocks[number])
+                try:
+                    made = self._made(inside, bound, own)
+                except PromiseError as error:
+                    raise PromiseError(f"In block {number + 1} of {len(blocks)} (--block, 0 = none): {error}") from None
+                started[number], after = self._finished(made, inside, bound, own, block=True)
+                parts[number] = replace(made, labels=after)
+                return ()
+
+            return task
+
+        self.progress.run([work(number) for number in range(len(blocks))])
+        before, after = _joined(blocks, started), _joined(blocks, [part.labels for part in parts])
+        told = (*_chosen(parts), *_fell(points, before, after, self.rounds))
+        return Partition(finishing.stand_alone(points, checks, after, self.progress), blocks=len(blocks), told=told)
+
+    def _made(self, points: Points, checks: Checks, seed: int) -> Partition:
+        return made_by(self.method, points, checks, self.options, seed, self.progress)
+
+    def _finished(
+        self, made: Partition, points: Points, checks: Checks, seed: int, *, block: bool
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The method's groups as they may stand, and after improvement."""
+        if not self.rounds:
+            labels = finishing.finish(points, checks, made.labels, self.progress, block=block)
+            return labels, labels
+        all_stay = replace(checks, suppress=0) if checks.standing(made.labels).all() else checks
+        before = finishing.finish(points, all_stay, made.labels, self.progress, block=block)
+        after = improve(points, all_stay, before, self.rounds, seed, self.progress)
+        if checks.budget:
+            fewer = self._without_outliers(points, checks, seed)
+            searched, tables = points.searched(), points.searched().costs()
+            if total_cost(searched, fewer, tables) < total_cost(searched, after, tables):
+                return before, fewer
+        return before, after
+
+    def _without_outliers(self, points: Points, checks: Checks, seed: int) -> NDArray[np.int64]:
+        """The method over the rows that are left when outliers are: found in groups twice as large, which can spare some."""
+        twice = replace(checks, promise=checks.promise.model_copy(update={"k": 2 * checks.k}), suppress=0)
+        large = np.zeros(points.rows, np.int64)
+        if twice.standing(large).all():
+            large = finishing.finish(points, twice, self._made(points, twice, seed).labels, self.progress, block=True)
+        labels = finishing.suppress_records(points, checks, large, checks.budget, self.progress)
+        kept = np.flatnonzero(labels >= 0)
+        inside, bound = points.take(kept), replace(checks.take(kept), suppress=0)
+        if bound.standing(np.zeros(len(kept), np.int64)).all():
+            before = finishing.finish(inside, bound, self._made(inside, bound, seed).labels, self.progress, block=True)
+            labels[kept] = improve(inside, bound, before, self.rounds, seed, self.progress)
+        return labels
 
 
 def rows_of_blocks(labels: NDArray[np.int64]) -> list[NDArray[np.int64]]:
