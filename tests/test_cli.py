@@ -106,7 +106,7 @@ SEARCHES = {
     "--k 5": [r"Started with top-down, which suits what is asked\.", "Improved by effort 1: leaf loss"],
     "--k 5 --effort 0": ["Started with top-down"],
     "--effort 2 --objective height --method merge": [r"Improved by effort 2: height loss .* (fell from|stays) 0\.\d+"],
-    "--objective class --label disease --method top-down": ["Improved by effort 1: class loss"],
+    "--objective class --label sex --method top-down": ["Improved by effort 1: class loss"],
     "--objective square-error": ["Started with mdav", "Improved the square error by effort 1"],
     "--method mondrian": [],
     "--method mondrian --effort 1": ["Improved by effort 1: leaf loss"],
@@ -132,7 +132,7 @@ def test_what_was_done_is_told(kohort, flags):
 
 
 def test_what_was_asked_of_the_search_is_saved(kohort):
-    flags = "--k 4 --seed 7 --effort 2 --objective class --label disease"
+    flags = "--k 4 --seed 7 --effort 2 --objective class --label sex"
     first = kohort(f"{RUN} {ROLE_FLAGS} {flags} --keep-order --save-job job.toml")
     again = kohort("anonymize patients.csv -o again.csv --job job.toml")
     assert (first.code, again.code) == (0, 0)
@@ -189,7 +189,7 @@ WRONG = {
     f"{RUN} {ROLE_FLAGS} --effort 1 --method datafly": 2,
     f"{RUN} {ROLE_FLAGS} --objective leave": 2,
     f"{RUN} {ROLE_FLAGS} --objective class": 2,
-    f"{RUN} {ROLE_FLAGS} --label disease": 2,
+    f"{RUN} {ROLE_FLAGS} --label sex": 2,
     f"{RUN} {ROLE_FLAGS} --objective class --label zip": 2,
     f"{RUN} {ROLE_FLAGS} --objective class --label none": 2,
     f"{RUN} {ROLE_FLAGS} --weight age": 2,

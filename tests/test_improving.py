@@ -279,7 +279,7 @@ def test_threads_do_not_change_a_release_in_blocks(method):
     [
         *({"method": method, "effort": 1} for method in METHODS_TRIED),
         {"method": "auto", "objective": "height", "effort": 2},
-        {"method": "auto", "objective": "class", "label": "diagnosis"},
+        {"method": "auto", "objective": "class", "label": "zip"},
         {"method": "auto", "l": {"diagnosis": 2}, "suppress": 0.05},
     ],
     ids=str,
@@ -512,7 +512,7 @@ def mixed(labels, values):
     return away / len(values)
 
 
-@pytest.mark.parametrize("role", ["other", "sensitive", "quasi"])
+@pytest.mark.parametrize("role", ["other", "quasi"])
 def test_labels_mix_less_with_the_objective_class(role):
     sample = datasets.hospital(800)
     table = sample.table.select(["age", "sex", "zip", "diagnosis"])

@@ -65,7 +65,7 @@ def jobs(draw) -> Job:
     options = st.fixed_dictionaries({}, optional={"relaxed": st.booleans()})
     mondrian = options.map(lambda option: {"method": "mondrian", "option": option})
     methods = st.sampled_from([{}, {"method": "auto"}, {"method": "merge"}]) | mondrian
-    labels = [name for name, column in columns.items() if column["role"] in ("quasi", "sensitive", "other")]
+    labels = [name for name, column in columns.items() if column["role"] in ("quasi", "other")]
     by_label = st.sampled_from(labels).map(lambda label: {"objective": "class", "label": label})
     objectives = st.sampled_from([{}, *({"objective": name} for name in ("leaf", "height", "square-error"))]) | by_label
     optional = {
@@ -155,6 +155,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "number as label": ({"objective": "class", "label": 5}, "label"),
     "identifier as label": ({"identifier": "i", "objective": "class", "label": "i"}, "The label 'i' is not published"),
     "unit as label": ({"unit": "u", "objective": "class", "label": "u"}, "The label 'u' is not published"),
+    "sensitive label": ({"sensitive": "s", "objective": "class", "label": "s"}, "The label 's' is sensitive"),
     "dropped label": ({"drop": "d", "objective": "class", "label": "d"}, "The label 'd' is not published"),
     "weight": ({"weight": {"b": 2}}, "weight names column 'b', which has no role"),
     "near": ({"weight": {"A": 2}}, "Did you mean 'a'"),
@@ -398,8 +399,8 @@ CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "method": ({}, {"method": "mondrian"}),
     "option": (MONDRIAN, RELAXED),
     "effort": ({"effort": 0}, {"effort": 3}),
-    "objective": ({}, {"objective": "class", "label": "s"}),
-    "label": ({"objective": "class", "label": "s"}, {"objective": "class", "label": "b"}),
+    "objective": ({}, {"objective": "class", "label": "b"}),
+    "label": ({"objective": "class", "label": "a"}, {"objective": "class", "label": "b"}),
     "seed": ({**RELAXED, "seed": 1}, {**RELAXED, "seed": 2}),
     "row_order": (RELAXED, {**RELAXED, "row_order": "given"}),
     "missing": ({}, {"missing": "x3"}),

@@ -35,7 +35,7 @@ def prepared(columns, k, quasi=None, **asked):
 
 def encoded(table, job):
     progress = Progress(1)
-    progress._enter()  # as inside a task: no thread for each of many small pieces of work
+    progress._inside.a_task = True  # as inside a task: no thread for each of many small pieces of work
     engine = MemoryEngine(job, progress)
     engine.read(table)
     engine.encode()

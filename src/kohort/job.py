@@ -102,9 +102,7 @@ class Job(BaseModel):
             ]
             problems += [*column_mistakes(nested), *promise_mistakes(nested), *stand_on_preset(nested)]
             job = cls.model_validate(nested)
-            if not problems and job.rounds and job.algorithm.recodes_globally:
-                told = "publishes one value alike everywhere, so its groups cannot be improved. Leave effort out, or ask for 0."
-                problems.append(f"{job.method} {told}")
+            problems += [] if problems else _search_mistakes(job)
         except ValidationError as error:
             raise RequestError([*problems, *_sentences(error, cls)]) from None
         except RecursionError:
@@ -282,8 +280,15 @@ def _method_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
             yield from _sentences(error, method.options, method.name)
 
 
+def _search_mistakes(job: Job) -> Iterable[str]:
+    """What must not be asked of a search."""
+    if job.rounds and job.algorithm.recodes_globally:
+        told = "publishes one value alike everywhere, so its groups cannot be improved. Leave effort out, or ask for 0."
+        yield f"{job.method} {told}"
+
+
 def _objective_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
-    """A label and the objective that needs it come together, and it is a column that is published."""
+    """A label and the objective that needs it come together, and it is a column that may be known."""
     objective, label, columns = nested.get("objective"), nested.get("label"), nested.get("columns")
     if objective == "class" and label is None:
         yield "objective class keeps records of one label together: name the column (label, --label)."
@@ -294,8 +299,10 @@ def _objective_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
     column = columns.get(label) if isinstance(label, str) else None
     if column is None:
         yield f"label names column {label!r}, which has no role.{nearest(str(label), columns)}"
-    elif isinstance(column, Mapping) and column.get("role") not in ("quasi", "sensitive", "other"):
-        yield f"The label {label!r} is not published, so no model could be trained on it. Make it quasi, sensitive or other."
+    elif isinstance(column, Mapping) and column.get("role") == "sensitive":
+        yield f"The label {label!r} is sensitive: classes of one label each would give it away. Only quasi or other can be one."
+    elif isinstance(column, Mapping) and column.get("role") not in ("quasi", "other"):
+        yield f"The label {label!r} is not published, so no model could be trained on it. Make it quasi or other."
 
 
 def _sentences(error: ValidationError, model: type[BaseModel], where: str = "setting") -> Iterable[str]:

@@ -100,7 +100,7 @@ class Progress:
                 pair[1] = 1
 
     def check(self) -> None:
-        if self.cancelled:
+        if self._stopped:
             message = "Stopped before it was done; nothing was published."
             raise CancelledError(message)
 
@@ -110,31 +110,37 @@ class Progress:
         if getattr(self._inside, "a_task", False) or (self.threads == 1 and not _on_main_thread()):
             self._run_here(tasks)
             return
-        with ThreadPoolExecutor(self.threads, "kohort", self._enter) as pool:
-            pending: set[Future[Iterable[Task]]] = {pool.submit(task) for task in tasks}
-            try:
-                while pending:
-                    finished, pending = wait(pending, return_when=FIRST_COMPLETED)
-                    for future in finished:
-                        opened = future.result()
-                        if not self.cancelled:
-                            pending |= {pool.submit(task) for task in opened}
-            except BaseException:  # Ctrl-C too: the kernels must stop before the pool can close
-                self._stop()
-                raise
+        with self._workers(self.threads) as pool:
+            pending: set[Future[Iterable[Task]]] = {pool.submit(self._task, task) for task in tasks}
+            while pending:
+                finished, pending = wait(pending, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    opened = future.result()
+                    if not self.cancelled:
+                        pending |= {pool.submit(self._task, task) for task in opened}
         self.check()
 
     def aside(self, work: Callable[[], _Made]) -> _Made:
         """Do this in a thread of its own, so that signals reach the main one while a kernel runs."""
-        with ThreadPoolExecutor(1, "kohort") as pool:
-            try:
-                return pool.submit(work).result()
-            except BaseException:  # Ctrl-C too
-                self._stop()
-                raise
+        with self._workers(1) as pool:
+            return pool.submit(work).result()
 
-    def _enter(self) -> None:
+    @contextmanager
+    def _workers(self, threads: int) -> Iterator[ThreadPoolExecutor]:
+        """Threads that stop, and end, before an error or an interruption goes on its way."""
+        pool = ThreadPoolExecutor(threads, "kohort")
+        try:
+            yield pool
+        except BaseException:
+            self._stop()
+            raise
+        finally:
+            pool.shutdown(cancel_futures=True)
+            self._stopped = self.cancelled  # whoever failed, nobody works any more
+
+    def _task(self, task: Task) -> Iterable[Task]:
         self._inside.a_task = True
+        return task()
 
     def _run_here(self, tasks: Iterable[Task]) -> None:
         """One after the other: a task that has tasks of its own already has a thread."""

@@ -47,7 +47,7 @@ def _report(progress: Progress, done: threading.Event) -> None:
             continue
         share = f" {min(100 * progress.done // progress.total, 100)} %" if progress.total else ""
         if progress.cost_now < progress.cost_before:
-            share += f", loss down to {progress.cost_now / progress.cost_before:.1%}"
+            share += f", loss now {progress.cost_now / progress.cost_before:.1%} of the first"
         share = ", compiling" if progress.is_compiling else share
         text = f"kohort: {step}{share}, {now - started:.0f} s"
         _write(f"\r{text:<{width}}" if terminal else f"{text}\n")

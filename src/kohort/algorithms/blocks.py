@@ -62,7 +62,7 @@ class _Run:
         if made.boxes is not None:
             return made
         before, after = self._finished(made, points, checks, seed, block=False)
-        told = (*_chosen([made]), *_fell(points, before, after, self.rounds))
+        told = (*self._ignored(points), *_chosen([made]), *_fell(points, before, after, checks, self.rounds))
         return Partition(finishing.stand_alone(points, checks, after, self.progress), told=told)
 
     def in_blocks(self, points: Points, checks: Checks, seed: int, largest: int) -> Partition:
@@ -87,8 +87,14 @@ class _Run:
 
         self.progress.run([work(number) for number in range(len(blocks))])
         before, after = _joined(blocks, started), _joined(blocks, [part.labels for part in parts])
-        told = (*_chosen(parts), *_fell(points, before, after, self.rounds))
+        told = (*self._ignored(points), *_chosen(parts), *_fell(points, before, after, checks, self.rounds))
         return Partition(finishing.stand_alone(points, checks, after, self.progress), blocks=len(blocks), told=told)
+
+    def _ignored(self, points: Points) -> list[str]:
+        """That an objective was named which nothing went by."""
+        if self.rounds or self.method.effort or points.objective == "leaf":
+            return []
+        return [f"{self.method.name} goes by its paper, not by the objective {points.objective}; improvement would (--effort 1)."]
 
     def _made(self, points: Points, checks: Checks, seed: int) -> Partition:
         return made_by(self.method, points, checks, self.options, seed, self.progress)
@@ -146,17 +152,21 @@ def _chosen(parts: Sequence[Partition]) -> list[str]:
     if not taken:
         return []
     where = [f"{name} in {many:,} of {len(parts):,} blocks" if len(parts) > 1 else name for name, many in taken.most_common()]
-    why = f"lost least of {', '.join(tried)}" if len(tried) > 1 else "suits what is asked"
-    return [f"Started with {', '.join(where)}, which {why}."]
+    why = f"which lost least of {', '.join(tried)}" if len(tried) > 1 else "which suits what is asked"
+    return [f"Started with {', '.join(where)}, {why}."]
 
 
-def _fell(points: Points, before: NDArray[np.int64], after: NDArray[np.int64], rounds: int) -> list[str]:
-    """By how much improvement lowered what it was asked to lower."""
-    if not rounds or points.objective == "square-error":
-        return [f"Improved the square error by effort {rounds}."] if rounds else []
+def _fell(points: Points, before: NDArray[np.int64], after: NDArray[np.int64], checks: Checks, rounds: int) -> list[str]:
+    """By how much improvement lowered what it was asked to lower; that nobody was left out, although some might."""
+    if not rounds:
+        return []
+    stay = ["Nobody was left out: that would have lost more."] if checks.budget and not (after < 0).any() else []
+    if points.objective == "square-error":
+        return [f"Improved the square error by effort {rounds}.", *stay]
     searched = points.searched()
     tables = searched.costs()
     whole = max(int(tables.full.sum()) * points.rows, 1)
     first, last = (total_cost(searched, labels, tables) / whole for labels in (before, after))
     how = f"fell from {first:.4f} to {last:.4f}" if last < first else f"stays {first:.4f}: nothing better was found"
-    return [f"Improved by effort {rounds}: {points.objective} loss in the search {how}."]
+    counted = "weighted " if len(set(searched.weights)) > 1 else ""
+    return [f"Improved by effort {rounds}: {counted}{points.objective} loss in the search {how}.", *stay]

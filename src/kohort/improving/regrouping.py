@@ -36,6 +36,7 @@ POOL = 8_192  # records in a pool, at most
 PARTNERS, NEARBY, TRIES, NOISE = 3, 4, 4, 0.25
 TOLERANCE = 0.02  # of the first sweep; none is left after three quarters of them
 IDLE = 3  # sweeps without gain, and without tolerance, after which nothing more is expected
+HOPELESS = 0.9995  # of the cost at the beginning
 
 
 def regroup(
@@ -44,6 +45,7 @@ def regroup(
     """Groups that lose less, or the same ones. Every row has a label."""
     tables = points.costs()
     best, least, idle = labels, total_cost(points, labels, tables), 0
+    begun = least
     sweeps = rounds * _sweeps(points.rows, int(labels.max()) + 1)
     workshop = _Workshop(points, checks)
     progress.begin_improving(least)
@@ -58,9 +60,14 @@ def regroup(
         if cost < least:
             progress.improved(least - cost)
             best, least = labels, cost
-        if idle == IDLE or not least:
+        if idle == IDLE or not least or _is_hopeless(points.rows, sweep / sweeps, least / begun):
             break
     return best
+
+
+def _is_hopeless(rows: int, done: float, left: float) -> bool:
+    """Whether hardly anything was gained in a quarter of the sweeps: promises that are hard to keep leave no choice."""
+    return rows >= TINY and done >= 0.25 and left > HOPELESS
 
 
 def _sweeps(rows: int, groups: int) -> int:
