@@ -155,7 +155,7 @@ def kept_when_improved(method: Method) -> None:
             "ranges": draw(st.sampled_from(("tight", "grid"))),
         }
         if asked["objective"] == "class":
-            asked["label"] = draw(st.sampled_from(("secret", "ward", "few")))
+            asked["label"] = draw(st.sampled_from(("ward", "few")))
         return asked | draw(PARAMETERS[draw(st.sampled_from(("k", *SECRECY)))])
 
     with_promises(method, searches(), require_kept, EXAMPLES)
