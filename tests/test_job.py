@@ -399,7 +399,7 @@ CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "method": ({}, {"method": "mondrian"}),
     "option": (MONDRIAN, RELAXED),
     "effort": ({"effort": 0}, {"effort": 3}),
-    "objective": ({}, {"objective": "class", "label": "b"}),
+    "objective": ({}, {"objective": "class", "label": "a"}),
     "label": ({"objective": "class", "label": "a"}, {"objective": "class", "label": "b"}),
     "seed": ({**RELAXED, "seed": 1}, {**RELAXED, "seed": 2}),
     "row_order": (RELAXED, {**RELAXED, "row_order": "given"}),
