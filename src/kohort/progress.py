@@ -131,8 +131,11 @@ class Progress:
         pool = ThreadPoolExecutor(threads, "kohort")
         try:
             yield pool
-        except BaseException:
+        except Exception:
             self._stop()
+            raise
+        except BaseException:  # Ctrl-C: whatever works inside these workers must end, too
+            self.cancel()
             raise
         finally:
             pool.shutdown(cancel_futures=True)

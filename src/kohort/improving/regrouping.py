@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kohort.kernels.ranks import Bench
     from kohort.kernels.splitting import Promised
 
-SWEEPS = 12  # of a round, times the root of the mean size: larger groups are fewer, and need more sweeps to settle
+SWEEPS = 10  # of a round, times the root of the mean size: larger groups are fewer, and need more sweeps to settle
 MOST_SWEEPS = 150
 TINY, SMALL = 500, 10_000  # rows
 CELL = 500  # groups in a cell, at most
@@ -106,7 +106,7 @@ class _Workshop:
                 with self._borrowed() as (bench, promised):
                     used[number + 1] = improve_cell(
                         self._tables, checks.k, promised, points.codes, order, first, cells[number], search,
-                         seed, bench, self._following, numbers, progress.slot(),
+                        seed, bench, self._following, numbers, progress.slot(),
                     )  # fmt: skip
                 return ()
 

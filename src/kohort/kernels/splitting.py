@@ -45,19 +45,19 @@ def split(
     kept, depth, order, opened, parts = bench.kept, bench.depth, bench.order, bench.opened, bench.parts
     of_axis, ends, gap = bench.of_axis, bench.ends, bench.gap
     columns, smallest = rank.shape[0], max(2 * k, least)
-    opened[0, 0], opened[0, 1], todo = 0, rows.size, 1
+    opened[0, 0], opened[0, 1], waiting = 0, rows.size, 1
     for j in range(columns):
         opened[0, 2 + 2 * j], opened[0, 3 + 2 * j] = 0, bench.distinct[j] - 1
     many = 0
     cost: Whole = np.int64(0)
-    while todo > 0 and cost < limit:
-        todo -= 1
-        begin, end = np.int64(opened[todo, 0]), np.int64(opened[todo, 1])
+    while waiting > 0 and cost < limit:
+        waiting -= 1
+        begin, end = np.int64(opened[waiting, 0]), np.int64(opened[waiting, 1])
         own: Whole = np.int64(0)
         middle: Whole = begin
         for attempt in range(1 if promised is None else RETRIES):
             for j in range(columns):
-                box[0, j], box[1, j] = opened[todo, 2 + 2 * j], opened[todo, 3 + 2 * j]
+                box[0, j], box[1, j] = opened[waiting, 2 + 2 * j], opened[waiting, 3 + 2 * j]
             shake = noise if attempt == 0 else max(noise, 1.0)
             own, inside = _best_box(
                 rank, runs, many_runs, counts, near, box, kept, depth, order, of_axis, ends, gap, begin, end, k, smallest,
@@ -77,9 +77,9 @@ def split(
             cost += (end - begin) * own
             continue
         for j in range(2 * columns + 2):
-            opened[todo + 1, j] = opened[todo, j]
-        opened[todo, 1] = opened[todo + 1, 0] = middle
-        todo += 2
+            opened[waiting + 1, j] = opened[waiting, j]
+        opened[waiting, 1] = opened[waiting + 1, 0] = middle
+        waiting += 2
     return many, cost
 
 
