@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from kohort.errors import PromiseError
 from kohort.groups import grouped_rows
-from kohort.privacy import DEFINITIONS, Promise
+from kohort.privacy import DEFINITIONS, Definition, Promise
 from kohort.sensitive import Secret
 
 if TYPE_CHECKING:
@@ -60,9 +60,16 @@ class Checks:
     @property
     def merging_keeps(self) -> bool:
         """Whether two groups that may stand may always stand as one."""
-        asked = {"k", *(name for secret in self.secrets for name in secret.asked.asked)}
-        kept = "merging_keeps" if self.units is None else "merging_keeps_persons"
-        return all(getattr(DEFINITIONS[name], kept) for name in asked)
+        return self.growing_keeps or (self.units is None and all(definition.merging_keeps for definition in self._asked()))
+
+    @property
+    def growing_keeps(self) -> bool:
+        """Whether a group that may stand always may with anybody more."""
+        return all(definition.growing_keeps for definition in self._asked())
+
+    def _asked(self) -> list[Definition]:
+        names = {"k", *(name for secret in self.secrets for name in secret.asked.asked)}
+        return [DEFINITIONS[name] for name in names]
 
     def take(self, rows: NDArray[np.int64]) -> Checks:
         """The same promise for these rows of the same table, in this order."""

@@ -28,8 +28,10 @@ class Definition:
     """Statistics of a group: size, counts (of each sensitive value), shares (of each value in the whole table)."""
     merging_keeps: bool = True
     """Two groups of rows that may stand may stand as one. Generalising merges groups, so it keeps what merging keeps."""
-    merging_keeps_persons: bool = False
-    """The same where persons have several rows: the merged group holds some of them twice, so shares can rise."""
+    growing_keeps: bool = False
+    """A group that may stand still may with anybody more. Where persons have several rows merging keeps nothing else: the merged
+    group holds some of them twice, so shares can rise.
+    """
 
 
 DEFINITIONS: dict[str, Definition] = {
@@ -41,7 +43,7 @@ DEFINITIONS: dict[str, Definition] = {
             paper="Sweeney, k-anonymity: a model for protecting privacy, 2002",
             parameters="k >= 2",
             needs=("size",),
-            merging_keeps_persons=True,
+            growing_keeps=True,
         ),
         Definition(
             name="alpha",
@@ -56,7 +58,7 @@ DEFINITIONS: dict[str, Definition] = {
             paper="Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, l-diversity, 2007",
             parameters="l >= 2",
             needs=("counts",),
-            merging_keeps_persons=True,
+            growing_keeps=True,
         ),
         Definition(
             name="entropy_l",

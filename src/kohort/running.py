@@ -43,7 +43,12 @@ def watched_run(threads: int | None) -> Iterator[Progress]:
             progress.cancel()
             raise KeyboardInterrupt
 
+        def hush(ignored: sys.UnraisableHookArgs) -> None:
+            if not issubclass(ignored.exc_type, KeyboardInterrupt):  # one that came while an object was cleaned up is told below
+                usual(ignored)
+
         before = {number: signal.signal(number, stop) for number in STOPPING}
+        usual, sys.unraisablehook = sys.unraisablehook, hush
         try:
             yield progress
         except Exception:  # a library may turn the interruption into an error of its own
@@ -52,6 +57,7 @@ def watched_run(threads: int | None) -> Iterator[Progress]:
             raise
         finally:
             if not progress.cancelled:
+                sys.unraisablehook = usual
                 for number, handler in before.items():
                     signal.signal(number, handler)
 

@@ -12,9 +12,9 @@ class of few rows has few persons.
 
 The paper leaves the choice to the reader. Here: least leaf loss, weighted, a suppressed row costing its whole weight; ties:
 the smallest vector. The loss without suppression is a sum over columns and bounds the other from below, so vectors are tried
-by it until it exceeds the best. What is promised beyond k is asked of whole vectors. Where merging keeps it, a vector in which
-too many rows fail condemns all its specialisations, so vectors are decided along a chain to the top, halving it (as Flash,
-Kohlmayer, Prasser, Eckert, Kemper, Kuhn 2012, does).
+by it until it exceeds the best. What is promised beyond k is asked of whole vectors. Where merging keeps it (with suppression:
+where anybody may join a class), a vector in which too many rows fail condemns all its specialisations, so vectors are decided
+along a chain to the top, halving it (as Flash, Kohlmayer, Prasser, Eckert, Kemper, Kuhn 2012, does).
 """
 
 from __future__ import annotations
@@ -110,6 +110,13 @@ class _Choice:
         self._open = anonymous.copy()
         self._enough_stand = np.zeros_like(anonymous)
 
+    @property
+    def _fails_below(self) -> bool:
+        """Whether a vector in which too many rows fail condemns its specialisations. Not if a class that stands there may fail
+        once rows join it that were left out.
+        """
+        return self._checks.growing_keeps or (self._checks.merging_keeps and not self._checks.budget)
+
     def best(self) -> Classes | None:
         """The classes of the best vector; None if there is none."""
         best: tuple[int, Vector] | None = None
@@ -134,7 +141,7 @@ class _Choice:
 
     def _decided(self, vector: Vector) -> Classes | None:
         """The classes of a vector, unless too many of its rows fail."""
-        if self._checks.beyond_k and self._checks.merging_keeps:
+        if self._checks.beyond_k and self._fails_below:
             self._climb(vector)
         if not self._open[vector]:
             return None
