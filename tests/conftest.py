@@ -9,8 +9,8 @@ import pytest
 from hypothesis import settings
 
 STRICT = os.environ.get("KOHORT_STRICT") == "1"
-# No deadline: the first call compiles, and machines are busy. CI repeats its cases, so that a change is judged by what it changes;
-# every other run draws new ones.
+# No deadline: the first call compiles, and machines are busy. CI repeats its cases, so that a change is judged by what it
+# changes; every other run draws new ones.
 settings.register_profile("kohort", deadline=None, derandomize=STRICT)
 settings.load_profile("kohort")
 
