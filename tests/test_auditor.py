@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import Counter
 from typing import Any
 
@@ -255,3 +257,18 @@ def test_a_table_without_rows_or_without_the_column():
     assert not kohort.audit(pa.table({"a": pa.array([], pa.string())}), quasi="a", k=2).passed
     with pytest.raises(RequestError, match="no column 'b'"):
         kohort.audit(pa.table({"a": ["x"]}), quasi=["b"], k=2)
+
+
+NOT_A_SCRIPT = """
+import pyarrow as pa
+from kohort.auditor import Layout
+from kohort.engines.views import release_view
+with release_view(pa.table({"q": ["a"]}), None, Layout(["q"], [], []), 1) as run:
+    print(run("SELECT current_setting('enable_progress_bar')")[0][0])
+"""
+
+
+def test_the_auditor_prints_nothing_of_its_own():
+    """Where no script runs, DuckDB draws a progress bar on stdout once a query takes seconds."""
+    ran = subprocess.run([sys.executable, "-c", NOT_A_SCRIPT], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "False"

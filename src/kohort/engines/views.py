@@ -46,6 +46,7 @@ def release_view(
         settings: dict[str, Any] = {"threads": threads, "temp_directory": str(scratch), "autoinstall_known_extensions": False}
         connection = duckdb.connect(config=settings)
         try:
+            connection.execute("SET enable_progress_bar = false")  # in notebooks it would draw one of its own
             names = columns_of(release, form)
             places = [f"c{number}" for number in range(len(names))]  # DuckDB's names do not tell Age from age
             if isinstance(release, pa.Table):
