@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
+import pyarrow as pa
 from hypothesis import strategies as st
 
 from tests import oracles
@@ -211,6 +212,18 @@ def asked(draw: st.DrawFn, most: int = 24) -> tuple[dict[str, list[Any]], list[A
             for name, measure in zip(columns, measures, strict=True)
         ]
     return columns, measures, settings
+
+
+def with_label(
+    draw: st.DrawFn, columns: dict[str, list[Any]], measures: list[Any], settings: dict[str, Any]
+) -> tuple[dict[str, Any], Costs, dict[str, Any]]:
+    """The table with a label beside its columns, which costs as any of them does; the settings that ask to keep it together."""
+    rows = len(next(iter(columns.values())))
+    label = draw(st.lists(st.sampled_from(["a", "b", "c", None]), min_size=rows, max_size=rows))
+    weights = [*settings["weight"].values(), sum(settings["weight"].values()) / len(settings["weight"])]
+    costs = Costs([*columns.values(), label], [*measures, oracles.Categories(label)], weights)
+    settings = {**settings, "quasi": list(columns), "other": "y", "objective": "class", "label": "y"}
+    return {**columns, "y": pa.array(label, pa.string())}, costs, settings
 
 
 def same_groups(one: Sequence[Sequence[int]], other: Sequence[Sequence[int]]) -> bool:

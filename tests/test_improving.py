@@ -162,14 +162,10 @@ def test_persons_are_counted(case, data):
 @given(table=plain.asked(most=30), k=st.integers(2, 4), method=st.sampled_from(["auto", "mondrian"]), data=st.data())
 def test_with_a_label_the_sum_of_both_losses_never_rises(table, k, method, data):
     columns, measures, asked = table
-    rows = rows_in(columns)
-    if rows < k:
+    if rows_in(columns) < k:
         return
-    label = data.draw(st.lists(st.sampled_from(["a", "b", "c", None]), min_size=rows, max_size=rows))
-    weights = [*asked["weight"].values(), sum(asked["weight"].values()) / len(asked["weight"])]
-    costs = plain.Costs([*columns.values(), label], [*measures, oracles.Categories(label)], weights)
-    asked |= {"quasi": list(columns), "other": "y", "objective": "class", "label": "y", "method": method}
-    cells = {**columns, "y": pa.array(label, pa.string())}
+    cells, costs, asked = plain.with_label(data.draw, columns, measures, asked)
+    asked["method"] = method
     before, after = (labels_of(cells, k, effort=effort, **asked) for effort in (0, 1))
     assert costs.total(after) <= costs.total(before)
     require_sound(after, k)

@@ -177,14 +177,9 @@ def test_both_sides_of_every_cut_keep_the_promise(table, k, steps, data):
 @given(table=plain.asked(), k=st.integers(2, 4), data=st.data())
 def test_a_label_is_one_axis_more(table, k, data):
     columns, measures, asked = table
-    rows = rows_in(columns)
-    if rows < k:
+    if rows_in(columns) < k:
         return
-    label = data.draw(st.lists(st.sampled_from(["a", "b", "c", None]), min_size=rows, max_size=rows))
-    weights = [*asked["weight"].values(), sum(asked["weight"].values()) / len(asked["weight"])]
-    costs = plain.Costs([*columns.values(), label], [*measures, oracles.Categories(label)], weights)
-    asked |= {"quasi": list(columns), "other": "y", "objective": "class", "label": "y"}
-    cells = {**columns, "y": pa.array(label, pa.string())}
+    cells, costs, asked = plain.with_label(data.draw, columns, measures, asked)
     ways = [plain.split(costs, k, steps) for steps in (1, 20)]
     least = min(ways, key=lambda parts: sum(map(costs.of_part, parts)))
     assert plain.same_groups(oracles.groups(made("top-down", cells, k, **asked)), least)

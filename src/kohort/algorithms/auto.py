@@ -7,7 +7,7 @@ cut must leave both sides so while growing picks what is wanted. For square erro
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,13 +33,18 @@ def partition(points: Points, checks: Checks, _options: AutoOptions, seed: int, 
     """The start that loses least."""
     searched = points.searched()
     tables = searched.costs()
-    tried = list(_starts(points, checks, seed, progress))
-    costs = [total_cost(searched, labels, tables) for _name, labels in tried]
-    name, labels = tried[int(np.argmin(costs))]
+
+    def cost(labels: NDArray[np.int64]) -> int:
+        return total_cost(searched, labels, tables)
+
+    tried = list(_starts(points, checks, seed, progress, cost))
+    name, labels = min(tried, key=lambda start: cost(start[1]))
     return Partition(labels, start=name, starts=tuple(name for name, _labels in tried))
 
 
-def _starts(points: Points, checks: Checks, seed: int, progress: Progress) -> Iterator[tuple[str, NDArray[np.int64]]]:
+def _starts(
+    points: Points, checks: Checks, seed: int, progress: Progress, cost: Callable[[NDArray[np.int64]], int]
+) -> Iterator[tuple[str, NDArray[np.int64]]]:
     def start(method: Method, checks: Checks) -> tuple[str, NDArray[np.int64]]:
         made = made_by(method, points, checks, method.options(), seed, progress)
         return method.name, repair(points, checks, made.labels, progress)
@@ -51,10 +56,8 @@ def _starts(points: Points, checks: Checks, seed: int, progress: Progress) -> It
     yield name, cut
     is_dear = False
     if checks.beyond_k:
-        searched = points.searched()
-        tables = searched.costs()
         _name, plain = start(top_down.METHOD, checks.k_alone())
-        is_dear = total_cost(searched, cut, tables) > DEAR * total_cost(searched, plain, tables)
+        is_dear = cost(cut) > DEAR * cost(plain)
     if is_dear or checks.k <= MERGED_UP_TO:
         yield start(merge.METHOD, checks)
     if is_dear and checks.compared_with_table:
