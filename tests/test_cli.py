@@ -263,6 +263,7 @@ def test_force_replaces(kohort, tmp_path):
     assert (tmp_path / "out.csv").read_text(encoding="utf-8").startswith("age,sex,disease\n")
 
 
+@pytest.mark.slow
 def test_a_stopped_audit_is_an_interruption(kohort, monkeypatch):
     """DuckDB turns Ctrl-C into an error of its own."""
 
@@ -323,6 +324,7 @@ SHOW_STEPS = "from kohort import watching; watching.QUIET_SECONDS = 0; from koho
 SMALL_FILES = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)); from kohort.cli import main; main()"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "parquet"])
 def test_a_disk_that_is_full(kohort, tmp_path, suffix):
     kohort("demo --folder sample --rows 3000")

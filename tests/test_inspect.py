@@ -61,6 +61,7 @@ PUBLIC = {  # roles that the README of each table gives; what it leaves open is 
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PUBLIC)
 def test_public_tables_run_with_the_written_job(public_data, tmp_path, name):
     source, job, release = public_data / name, tmp_path / "job.toml", tmp_path / "release.csv"

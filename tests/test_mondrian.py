@@ -189,6 +189,7 @@ def test_code_sizes(rows, axes, distinct, relaxed):
     assert partition(columns, 3, relaxed=relaxed)[0] == oracles.mondrian(list(columns.values()), measures, 3, relaxed=relaxed)
 
 
+@pytest.mark.slow
 @RELAXED
 def test_codes_of_32_bits(relaxed):
     """Trees of 66,000 leaves, 17 bits a code, and few rows: from the first cut on codes are sorted, not counted."""

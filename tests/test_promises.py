@@ -127,6 +127,7 @@ BESIDE = ("secret", "person")
 COUNTS = st.dictionaries(st.sampled_from(["", "a", "b", "c"]), st.integers(1, 6), min_size=1)
 
 
+@pytest.mark.slow
 @QUICK
 @given(one=COUNTS, other=COUNTS)
 def test_sql_against_plain_python(one, other):
@@ -153,6 +154,7 @@ def settings_of(job):
     return {name: asked.model_dump(include={*privacy.SETTINGS}, exclude_none=True) for name, asked in job.secrecy().items()}
 
 
+@pytest.mark.slow
 @QUICK
 @given(
     table=testing.tables(least=6),
@@ -177,6 +179,7 @@ def test_the_public_count_agrees_with_sql(table, asked, cut, persons):
     assert sorted(by_sql) == sorted(testing.broken(rows, classes, job, whose))
 
 
+@pytest.mark.slow
 @QUICK
 @given(
     table=testing.tables(least=6),
@@ -291,6 +294,7 @@ def test_a_row_of_nobody_is_refused(visits):
         kohort.anonymize(some, **ASKED, unit="patient", k=5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["int64", "float64", "category", "string"])
 def test_persons_of_any_type(visits, kind):
     """A person is who they are, whatever the type of the column that tells them apart."""
@@ -357,6 +361,7 @@ def keep(release, table):
     return table.take(np.flatnonzero(release.labels >= 0))
 
 
+@pytest.mark.slow
 @QUICK
 @given(
     table=testing.tables(least=12),
@@ -429,6 +434,7 @@ def test_suppressed_rows_stay_as_one_class_if_that_keeps_the_promise(wards):
     assert promise_oracles.broken(starred.table, quasi, 5, {"disease": {"l": 2}}) == []
 
 
+@pytest.mark.slow
 @QUICK
 @given(table=testing.tables(least=12), k=st.integers(2, 4), share=st.sampled_from([0.1, 0.3, 0.5]), l=st.sampled_from([2, 3]))
 def test_star_only_if_it_keeps_the_promise(table, k, share, l):  # noqa: E741
@@ -490,6 +496,7 @@ def tiny(draw):
     return {name: made[name] for name in names}
 
 
+@pytest.mark.slow
 @settings(QUICK, max_examples=120)
 @given(columns=tiny(), k=st.integers(2, 4), share=st.sampled_from([0.1, 0.2, 0.35, 0.5, 1.0]))
 def test_suppression_against_plain_python(columns, k, share):
