@@ -8,8 +8,9 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.core
 	$(BIN)/kohort demo
 
+# Files stay with one worker: two that need the same kernels would both compile them.
 test: $(VENV)/.dev
-	$(BIN)/pytest -q -n auto
+	$(BIN)/pytest -q -n auto --dist loadfile
 
 test-all: $(VENV)/.dev
 	$(BIN)/pytest -q -n auto -m "slow or not slow"

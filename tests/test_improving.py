@@ -107,7 +107,7 @@ def require_no_worse(method, columns, measures, secrets, promise, asked):
     require_sound(after, asked["k"], secrets, promise)
 
 
-@pytest.mark.parametrize("method", METHODS_TRIED)
+@pytest.mark.parametrize("method", ["auto", "mondrian"])  # the others below: each has kernels of its own to compile
 @settings(QUICK, max_examples=6)
 @given(case=promised())
 def test_no_method_is_made_worse(method, case):
