@@ -426,6 +426,7 @@ CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHANGES)
 def test_each_setting_changes_the_release(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
