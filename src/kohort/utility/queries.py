@@ -1,0 +1,237 @@
+"""Queries answered from a release, and how far the answers are from the truth.
+
+A release tells of each record only its class, so an answer assumes that values are spread evenly inside a published cell and
+that predicates do not depend on each other (ALGORITHMS: paper 002). The truth is asked of the source, by DuckDB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kohort.errors import RequestError, nearest
+from kohort.schema import Schema
+from kohort.tables import as_text
+from kohort.utility.domains import Cells, Domain, domain_of
+from kohort.utility.predicates import Bound, bind
+from kohort.workloads import Query, Workload
+
+AT_ONCE = 200  # aggregates in one SQL statement
+SELECTIVITIES = (0.001, 0.01, 0.1, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class BoundQuery:
+    """A query whose columns are known."""
+
+    query: Query
+    where: tuple[Bound, ...]
+    aggregated: Domain | None
+
+
+class Questions:
+    """A workload bound to a source: it knows the truth, and what a release answers."""
+
+    def __init__(self, workload: Workload, table: pa.Table, schema: Schema) -> None:
+        self.workload = workload
+        known = schema.named("quasi", "sensitive", "other")
+        problems = [
+            f"Query {number}: there is no published column {column!r}.{nearest(column, known)}"
+            for number, query in enumerate(workload.queries, start=1)
+            for column in dict.fromkeys([*(predicate.column for predicate in query.where), query.column])
+            if column is not None and column not in known
+        ]
+        if problems:
+            raise RequestError(problems)
+        self._domains = {name: domain_of(table, schema, name) for name in workload.columns}
+        self._schema, self._rows = schema, table.num_rows
+        self.queries = self._bound()
+
+    def _bound(self) -> tuple[BoundQuery, ...]:
+        problems: list[str] = []
+        bound: list[BoundQuery] = []
+        for number, query in enumerate(self.workload.queries, start=1):
+            where: list[Bound] = []
+            for predicate in query.where:
+                try:
+                    where.append(bind(predicate, self._domains[predicate.column]))
+                except ValueError as error:
+                    problems.append(f"Query {number}: {error}.")
+            aggregated = self._domains[query.column] if query.column is not None else None
+            if aggregated is not None and (not aggregated.is_number or (aggregated.tree and aggregated.leaf_numbers is None)):
+                problems.append(f"Query {number}: {query.column!r} does not hold numbers, so it has no {query.aggregate}.")
+            bound.append(BoundQuery(query, tuple(where), aggregated))
+        if problems:
+            raise RequestError(problems)
+        return tuple(bound)
+
+    @cached_property
+    def truth(self) -> NDArray[np.float64]:
+        """What the source answers; NaN where no record is asked of."""
+        places = {name: f"c{number}" for number, name in enumerate(self._domains)}
+        source = pa.table({places[name]: domain.values for name, domain in self._domains.items()} or {"c0": pa.nulls(self._rows)})
+        with duckdb.connect() as connection:
+            connection.register("source", source)
+            found: list[Any] = []
+            for first in range(0, len(self.queries), AT_ONCE):
+                asked = ", ".join(_sql(query, places) for query in self.queries[first : first + AT_ONCE])
+                found += connection.execute(f"SELECT {asked} FROM source").fetchone() or ()
+        return np.array([np.nan if value is None else value for value in found], np.float64)
+
+    def ask(self, release: pa.Table) -> Answers:
+        """What a release answers. It has the columns that the schema says, in any order of rows."""
+        asked = _Release(release, self._schema, self._domains)
+        found = [asked.answer(query) for query in self.queries]
+        estimates, exact = (np.array(column) for column in zip(*found, strict=True))
+        return Answers(self.workload, self.truth, estimates, exact.astype(np.bool_), self._rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What a release answered, query by query."""
+
+    workload: Workload
+    truth: NDArray[np.float64]
+    estimate: NDArray[np.float64]
+    matched: NDArray[np.bool_]
+    """Whether no class straddles the predicates, so that every record is known to be in or out."""
+    rows: int
+
+    @cached_property
+    def errors(self) -> NDArray[np.float64]:
+        """|answer - truth| in units of the truth (of 1, where that is 0); 1 where one of them has no records and the other has."""
+        size = np.where(self.truth == 0, 1.0, np.abs(self.truth))
+        neither = np.isnan(self.truth) & np.isnan(self.estimate)
+        return np.where(neither, 0.0, np.nan_to_num(np.abs(self.estimate - self.truth) / size, nan=1.0))
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        return np.array([query.weight for query in self.workload.queries])
+
+    @property
+    def error(self) -> float:
+        """The weighted mean of the relative errors."""
+        return float(np.average(self.errors, weights=self.weights)) if len(self.errors) else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """In figures: the mean by weight, the median, the 95th percentile, the share of queries that are matched."""
+        return {
+            "queries": len(self.errors),
+            "error": self.error,
+            "median": float(np.median(self.errors)),
+            "p95": float(np.quantile(self.errors, 0.95)),
+            "matched": float(self.matched.mean()),
+            "by_selectivity": self.by_selectivity(),
+        }
+
+    def by_selectivity(self) -> dict[str, dict[str, float]]:
+        """Counts by the share of the records that they are about: how many queries, and their median error."""
+        counts = np.array([query.aggregate == "COUNT" for query in self.workload.queries])
+        share = np.where(counts, self.truth, np.nan) / max(self.rows, 1)
+        told, above = {}, -1.0
+        for most in SELECTIVITIES:
+            here = (share > above) & (share <= most)
+            if here.any():
+                told[f"up to {most:.1%}"] = {"queries": int(here.sum()), "median": float(np.median(self.errors[here]))}
+            above = most
+        return told
+
+
+def _sql(bound: BoundQuery, places: Mapping[str, str]) -> str:
+    aggregate = "count(*)" if bound.aggregated is None else f"{bound.query.aggregate}({places[bound.aggregated.name]})"
+    conditions = " AND ".join(f"({predicate.sql(places[predicate.domain.name])})" for predicate in bound.where)
+    return f"CAST({aggregate} {f'FILTER (WHERE {conditions})' if conditions else ''} AS DOUBLE)"
+
+
+class _Release:
+    """A release as queries see it: rows that look alike in every column that is asked of are one."""
+
+    def __init__(self, release: pa.Table, schema: Schema, domains: Mapping[str, Domain]) -> None:
+        self._cells: dict[str, Cells] = {}
+        self._means: dict[str, NDArray[np.float64]] = {}
+        codes: dict[str, NDArray[np.int64]] = {}
+        for name, source, statistic in schema.published():
+            if source not in domains:
+                continue
+            if statistic == "value":
+                self._cells[source], codes[name] = domains[source].read_values(release.column(name), schema.missing)
+                continue
+            texts, codes[name] = _distinct_texts(release.column(name))
+            if statistic == "mean":
+                self._means[source] = _numbers(texts, domains[source])
+            else:
+                self._cells[source] = domains[source].read_cells(texts)
+        self._codes, self._rows = _alike(codes, release.num_rows)
+        for source, means in self._means.items():
+            if source not in self._cells:  # only the mean is published: it stands for everybody
+                gone = np.isnan(means)
+                at = np.nan_to_num(means)
+                self._cells[source] = Cells(at, at, gone, ~gone)
+                self._codes[source] = self._codes[f"{source}.mean"]
+
+    def answer(self, bound: BoundQuery) -> tuple[float, bool]:
+        """The answer, and whether every record is known to be in or out."""
+        weight, exact, nobody = self._rows.copy(), np.ones(len(self._rows), np.bool_), np.zeros(len(self._rows), np.bool_)
+        for predicate in bound.where:
+            share, certain = predicate.shares(self._cells[predicate.domain.name])
+            codes = self._codes[predicate.domain.name]
+            weight *= share[codes]
+            exact &= certain[codes]
+            nobody |= (certain & (share == 0))[codes]
+        matched = bool((exact | nobody).all())
+        if bound.aggregated is None:
+            return float(weight.sum()), matched
+        return self._aggregate(bound, bound.aggregated, weight), matched
+
+    def _aggregate(self, bound: BoundQuery, domain: Domain, weight: NDArray[np.float64]) -> float:
+        cells, codes = self._cells[domain.name], self._codes[domain.name]
+        low, high = cells.low, cells.high
+        for predicate in bound.where:
+            if predicate.domain.name == domain.name:
+                low, high = predicate.spans.clip(low, high)
+        mean, least, largest = domain.numbers_within(low, high)
+        known = (weight > 0) & ~cells.is_null[codes]
+        if not known.any():
+            return float("nan")
+        if bound.query.aggregate in ("MIN", "MAX"):
+            return float(least[codes[known]].min() if bound.query.aggregate == "MIN" else largest[codes[known]].max())
+        value = mean[codes]
+        if domain.name in self._means:
+            whole = ((low == cells.low) & (high == cells.high))[codes]
+            told = self._means[domain.name][self._codes[f"{domain.name}.mean"]]
+            value = np.where(whole & ~np.isnan(told), told, value)
+        total = float(weight[known] @ value[known])
+        return total if bound.query.aggregate == "SUM" else total / float(weight[known].sum())
+
+
+def _distinct_texts(column: pa.ChunkedArray) -> tuple[list[str | None], NDArray[np.int64]]:
+    """The distinct cells of a published column as text, and which each row has."""
+    encoded = as_text(column).combine_chunks().dictionary_encode(null_encoding="encode")
+    encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
+    return encoded.dictionary.to_pylist(), encoded.indices.cast(pa.int64()).to_numpy(zero_copy_only=False)
+
+
+def _numbers(texts: Sequence[str | None], domain: Domain) -> NDArray[np.float64]:
+    cells = [None if text is None or text == "*" else float(text.replace(",", ".") if domain.comma else text) for text in texts]
+    return np.array([np.nan if number is None else number for number in cells])
+
+
+def _alike(codes: Mapping[str, NDArray[np.int64]], rows: int) -> tuple[dict[str, NDArray[np.int64]], NDArray[np.float64]]:
+    """The distinct combinations of codes, column by column, and how many rows have each."""
+    key, used = np.zeros(rows, np.int64), 1
+    for column in codes.values():
+        choices = int(column.max(initial=0)) + 1
+        if used * choices >= 2**63:  # squeeze the gaps out before keys overflow
+            key = np.unique(key, return_inverse=True)[1]
+            used = int(key.max(initial=0)) + 1
+        key = key * choices + column
+        used *= choices
+    _keys, first, counts = np.unique(key, return_index=True, return_counts=True)
+    return {name: column[first] for name, column in codes.items()}, counts.astype(np.float64)
