@@ -25,6 +25,7 @@ from kohort.kinds import Numbers
 
 if TYPE_CHECKING:
     from kohort.kernels.widths import AxisTables
+    from kohort.kernels.workload_cuts import Wanted
 
 UNIT = 1 << 24
 """Costs inside searches are integers: a full width is this many units, so that sums do not depend on their order."""
@@ -271,6 +272,8 @@ class Points:
     """What searches lower that are free to choose; methods of a paper go by what that says."""
     label: Points | None = None
     """The column whose values are to stay together, never published from here."""
+    wanted: Wanted | None = None
+    """What a workload asks, for cuts that answer it."""
 
     @cached_property
     def some_missing(self) -> tuple[bool, ...]:
@@ -288,7 +291,8 @@ class Points:
         exact = {axis: values[order] for axis, values in self.exact.items()}
         beside, label = (None if other is None else other.take(order) for other in (self.beside, self.label))
         codes = np.take(self.codes, order, axis=0)
-        return replace(self, codes=codes, exact=exact, beside=beside, whole=self.whole or self, label=label)
+        wanted = None if self.wanted is None else self.wanted._replace(members=np.take(self.wanted.members, order, axis=0))
+        return replace(self, codes=codes, exact=exact, beside=beside, whole=self.whole or self, label=label, wanted=wanted)
 
     def searched(self) -> Points:
         """The points as a search for the objective sees them: a label is one axis more."""
@@ -311,8 +315,22 @@ class Points:
         return "height" if self.objective == "height" else "leaf"
 
     def costs(self) -> AxisTables:
-        """The axes for kernels that search by the objective."""
-        return self.kernel_tables(self.measure)
+        """The axes for kernels that search by the objective; a box that straddles what a workload asks for costs more."""
+        tables = self.kernel_tables(self.measure)
+        if self.wanted is None:
+            return tables
+        ends = [tables.down.copy(), tables.up.copy(), tables.coarse_down.copy(), tables.coarse_up.copy()]
+        full = tables.full.copy()
+        node_cost = tables.node_cost + np.rint(UNIT * self.wanted.toll).astype(np.int64)
+        for number, at in enumerate(self.wanted.axis_start):  # a label has none
+            jump = self.wanted.jump[at : at + tables.size[number]]
+            full[number] += round(UNIT * jump[-1])
+            if tables.numeric[number] and tables.scale[number]:
+                begin = tables.start[number]
+                for values in ends:
+                    values[begin : begin + len(jump)] += jump * UNIT / tables.scale[number]
+        down, up, coarse_down, coarse_up = ends
+        return tables._replace(full=full, down=down, up=up, coarse_down=coarse_down, coarse_up=coarse_up, node_cost=node_cost)
 
     def kernel_tables(self, measure: Measure = "height") -> AxisTables:
         """The axes flattened for kernels, costs weighted."""

@@ -17,14 +17,17 @@ if TYPE_CHECKING:
     from kohort.kernels.guarded_cuts import Guard
     from kohort.kernels.packed import Layout
     from kohort.kernels.promises import Tally
+    from kohort.kernels.workload_cuts import Asking
 
 SMALL = 1 << 15  # rows that one kernel call finishes without returning: enough to hide the cost of a task
 
 
 def cut_table(
-    points: Points, checks: Checks, progress: Progress, *, relaxed: bool = False, largest: int = 0
+    points: Points, checks: Checks, progress: Progress, *, relaxed: bool = False, largest: int = 0, answering: float | None = None
 ) -> NDArray[np.int64]:
-    """A label per row: parts that cannot be cut, or that have no more rows than `largest`."""
+    """A label per row: parts that cannot be cut, or that have no more rows than `largest`. What a workload gains by comes
+    first; with `answering` nothing else is cut, and nothing that gains less than this a row.
+    """
     from kohort.kernels import mondrian as kernels
     from kohort.kernels.packed import pack
 
@@ -46,8 +49,9 @@ def cut_table(
         def task() -> Iterable[Task]:
             state = progress.slot()
             scratch = np.empty((3, columns), np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
+            asking = _asking(points, answering)
             with guards.borrowed(last - first) as guard:
-                piece = (words, ids, layout, first, last, side, tables, checks.k, guard, relaxed, *scratch)
+                piece = (words, ids, layout, first, last, side, tables, checks.k, guard, relaxed, *scratch, asking)
                 if last - first <= SMALL and not largest:
                     kernels.cut_all(*piece, begins, state)
                     return ()
@@ -65,6 +69,16 @@ def cut_table(
     labels = np.empty(rows, np.int64)
     labels[ids[0]] = np.cumsum(begins) - 1
     return labels
+
+
+def _asking(points: Points, answering: float | None) -> Asking | None:
+    """The workload for one task."""
+    if points.wanted is None:
+        return None
+    from kohort.kernels.workload_cuts import Asking
+
+    cuts = len(points.wanted.cut)
+    return Asking(points.wanted, answering is not None, answering or 0.0, np.empty(cuts), np.empty(cuts, np.int64))
 
 
 class _Guards:

@@ -27,6 +27,7 @@ from kohort.folding import column_mistakes, fold, promise_mistakes, stand_on_pre
 from kohort.privacy import Promise, Secrecy
 from kohort.schema import Column, Role
 from kohort.tree_builders import is_misspelt, is_short
+from kohort.workloads import Workload
 
 TOO_DEEP = "The job is nested too deeply: settings stand in tables, not in tables of tables of tables."
 _WORDS = (
@@ -52,6 +53,9 @@ class Job(BaseModel):
     )
     objective: Objective = Field(default="leaf", description="what searches lower: loss by leaves or heights, square error, ...")
     label: str | None = Field(default=None, description="the column to keep together, for the objective class")
+    workload: str | dict[str, Any] | None = Field(
+        default=None, description="queries that the release should answer: a TOML file, or what stands in one"
+    )
     option: dict[str, bool | int | float | str] = Field(default_factory=dict, description="options of the method")
     seed: int | None = Field(default=None, ge=0, lt=2**63, description="drawn from the system and saved if not given")
     missing: tuple[str, ...] = Field(default=(), description="texts that stand for a missing value, beside the empty one")
@@ -99,6 +103,7 @@ class Job(BaseModel):
                 *_not_unicode(nested),
                 *_method_mistakes(nested),
                 *_objective_mistakes(nested),
+                *_workload_mistakes(nested),
             ]
             problems += [*column_mistakes(nested), *promise_mistakes(nested), *stand_on_preset(nested)]
             job = cls.model_validate(nested)
@@ -147,6 +152,10 @@ class Job(BaseModel):
         with suppress(OSError, ValueError):  # whoever reads the folder will say what is wrong with it
             return [*named, *(file for file in Path(self.hierarchies).iterdir() if file.is_file())] if self.hierarchies else named
         return named
+
+    def files(self) -> list[Path]:
+        """Every file that this job may read beside its source."""
+        return [*self.tree_files(), *([Path(self.workload)] if isinstance(self.workload, str) else [])]
 
     def with_seed(self) -> Job:
         """This job with a seed: its own, or one drawn now from the system."""
@@ -258,8 +267,9 @@ def _parse(text: str, loads: Any, kind: str, name: str = "The job") -> dict[str,
 
 def _relocated(nested: dict[str, Any], move: Any) -> dict[str, Any]:
     nested = _copy(nested)
-    if isinstance(nested.get("hierarchies"), str):
-        nested["hierarchies"] = move(nested["hierarchies"])
+    for name in ("hierarchies", "workload"):
+        if isinstance(nested.get(name), str):
+            nested[name] = move(nested[name])
     columns = nested.get("columns")
     for column in columns.values() if isinstance(columns, dict) else ():
         tree = column.get("hierarchy") if isinstance(column, dict) else None
@@ -278,6 +288,18 @@ def _method_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
             method.options.model_validate(option)
         except ValidationError as error:
             yield from _sentences(error, method.options, method.name)
+
+
+def _workload_mistakes(nested: dict[str, Any]) -> Iterable[str]:
+    """A workload that stands in the job itself."""
+    given = nested.get("workload")
+    if isinstance(given, Workload):
+        nested["workload"] = given.to_dict()
+    elif isinstance(given, Mapping):
+        try:
+            nested["workload"] = Workload.load(given).to_dict()
+        except RequestError as error:
+            yield from error.problems
 
 
 def _search_mistakes(job: Job) -> Iterable[str]:

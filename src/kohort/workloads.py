@@ -1,14 +1,4 @@
-"""Workloads: the questions that a release is wanted for, as a file or a list. Which columns they ask of is bound to a table later.
-
-    [[query]]
-    where = [["age", "between", 30, 39], ["sex", "=", "Female"]]
-
-    [[query]]
-    aggregate = "AVG"
-    column = "hours"
-    weight = 2
-    where = [["education", "in", "Bachelors", "Masters"]]
-"""
+"""Workloads: the questions that a release is wanted for, as a file or a list. They are bound to the columns of a table later."""
 
 from __future__ import annotations
 

@@ -72,6 +72,7 @@ METHOD = Method(
     good_for="nearly everything; the default",
     options=AutoOptions,
     partition=partition,
+    goes_by_workload=True,
     in_blocks=True,
     effort=1,
 )

@@ -78,6 +78,8 @@ class Method:
     """Dearer than n log n, so that a large table is cut into blocks first."""
     effort: int = 0
     """Rounds by which its groups are improved, if nothing else is asked."""
+    goes_by_workload: bool = False
+    """Whether it groups by a workload, if there is one, also before improvement."""
     uses_secrets: Callable[[Any], bool] = lambda _options: False
     """Whether it looks at the sensitive columns too, given these options: they are then `points.beside`."""
 

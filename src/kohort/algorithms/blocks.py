@@ -91,10 +91,14 @@ class _Run:
         return Partition(finishing.stand_alone(points, checks, after, self.progress), blocks=len(blocks), told=told)
 
     def _ignored(self, points: Points) -> list[str]:
-        """That an objective was named which nothing went by."""
-        if self.rounds or self.method.effort or points.objective == "leaf":
-            return []
-        return [f"{self.method.name} goes by its paper, not by the objective {points.objective}; improvement would (--effort 1)."]
+        """That an objective or a workload was named which nothing went by."""
+        named = []
+        if not (self.rounds or self.method.effort or points.objective == "leaf"):
+            named.append(f"the objective {points.objective}")
+        if not (self.rounds or self.method.goes_by_workload or points.wanted is None):
+            named.append("the workload")
+        instead = "; improvement would (--effort 1)" if not self.method.recodes_globally else ""
+        return [f"{self.method.name} goes by its paper, not by {' and '.join(named)}{instead}."] if named else []
 
     def _made(self, points: Points, checks: Checks, seed: int) -> Partition:
         return made_by(self.method, points, checks, self.options, seed, self.progress)

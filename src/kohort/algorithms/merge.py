@@ -38,6 +38,7 @@ METHOD = Method(
     good_for="small k; tables with many equal records",
     options=MergeOptions,
     partition=partition,
+    goes_by_workload=True,
     in_blocks=True,
     asks_while_grouping=True,
     effort=1,

@@ -42,5 +42,6 @@ METHOD = Method(
     good_for="large tables, a first look, numbers",
     options=MondrianOptions,
     partition=partition,
+    goes_by_workload=True,
     uses_row_order=lambda options: bool(options.relaxed),
 )

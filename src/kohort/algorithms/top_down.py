@@ -37,6 +37,7 @@ METHOD = Method(
     good_for="little loss at once, at any k; then improved",
     options=TopDownOptions,
     partition=partition,
+    goes_by_workload=True,
     in_blocks=True,
     effort=1,
 )

@@ -14,6 +14,8 @@ from kohort.auditor import Evidence
 from kohort.job import Job
 from kohort.progress import Progress
 from kohort.utility.loss import Loss
+from kohort.utility.pairs import Pair
+from kohort.utility.queries import Answers
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +33,8 @@ class Result:
     """What was applied to each quasi-identifier."""
     told: tuple[str, ...] = ()
     """What the method did and why."""
+    answers: Answers | None = None
+    """What the release answers to the job's workload."""
 
 
 class Engine(Protocol):
@@ -51,6 +55,9 @@ class Engine(Protocol):
 
     def publish(self) -> Result:
         """Labels to a release that can be written; how much it loses."""
+
+    def aligned(self) -> Pair:
+        """The source and the release row by row, without those left out. For measuring only."""
 
     def preview(self, rows: NDArray[np.int64]) -> tuple[pa.Table, pa.Table]:
         """These rows of the source, before and after. For the user's own screen only: it shows who is who."""

@@ -29,7 +29,10 @@ from kohort.progress import Progress
 from kohort.publishing import Publication
 from kohort.schema import Schema
 from kohort.tables import Format, Origin
-from kohort.utility import loss
+from kohort.utility import loss, steering
+from kohort.utility.pairs import Pair
+from kohort.utility.queries import Answers, Questions
+from kohort.workloads import Workload
 
 
 class MemoryEngine:
@@ -44,6 +47,7 @@ class MemoryEngine:
         self._table: pa.Table
         self._origin: Origin
         self._schema: Schema
+        self._questions: Questions | None = None
         self._checks: Checks
         self._points: Points
         self._partition: Partition
@@ -63,6 +67,8 @@ class MemoryEngine:
                 ranges=job.ranges,
                 measured={*job.measured(), *job.compared()},
             )
+            if job.workload is not None:
+                self._questions = Questions(Workload.load(job.workload), self._table, self._schema)
 
     def encode(self) -> None:
         job, table = self._job, self._table
@@ -77,6 +83,9 @@ class MemoryEngine:
                 as_any_column = sum(self._points.weights) / len(self._points.weights)
                 label = encoding.encode_label(table, self._schema, job.label, as_any_column)
                 self._points = replace(self._points, label=label)
+            if self._questions is not None:
+                wanted = steering.wanted(self._questions, self._points, self._schema.named("sensitive"))
+                self._points = replace(self._points, wanted=wanted)
             if job.compared():
                 self._points = replace(self._points, beside=encoding.encode(table, self._schema, job.compared()))
 
@@ -120,7 +129,18 @@ class MemoryEngine:
             suppressed=int(np.count_nonzero((partition.labels < 0) | is_star)),
             axes={axis.name: axis.describe() for axis in points.axes},
             told=partition.told,
+            answers=None if self._questions is None else self.ask(self._questions),
         )
+
+    def ask(self, questions: Questions) -> Answers:
+        """What the release answers."""
+        return questions.ask(self.aligned().release)
+
+    def aligned(self) -> Pair:
+        """The source and the release row by row, without those left out. For measuring only."""
+        kept, publication = np.flatnonzero(self._partition.labels >= 0), self._publication
+        release = pa.Table.from_batches(publication.batches(kept), publication.schema)
+        return Pair(self._table.take(pa.array(kept)), release, self._schema, self._table)
 
     def preview(self, rows: NDArray[np.int64]) -> tuple[pa.Table, pa.Table]:
         publication = self._publication
@@ -143,7 +163,7 @@ class MemoryEngine:
 
     def release_file(self, target: Path, force: bool) -> Evidence:
         form = tables.format_of(target, self._origin.delimiter if isinstance(self._origin, Format) else ",")
-        tables.require_other(target, [self._source, *self._job.tree_files()])
+        tables.require_other(target, [self._source, *self._job.files()])
         with staging.staged(target, force) as part:
             with self._progress.step("publish"):
                 publication = self._publication

@@ -16,6 +16,7 @@ from kohort.kernels import kernel
 from kohort.kernels.guarded_cuts import Guard, guarded_cut, halves_stand
 from kohort.kernels.packed import Layout
 from kohort.kernels.widths import AxisTables, width
+from kohort.kernels.workload_cuts import Asking, find_cuts
 
 DEPTH = 64  # the larger half waits while the smaller is cut, so at most log2(rows) pieces wait
 CONSTANT, REFUSED = np.int64(-1), np.int64(-2)  # widths of an axis with one code, and of one without an allowed cut
@@ -174,6 +175,7 @@ def cut_once(
     box: NDArray[np.int64],  # scratch (3, axes)
     values: NDArray[np.int64],  # scratch, as long as the longest axis
     counts: NDArray[np.int64],  # scratch, as long as the longest axis
+    asking: Asking | None,  # a workload whose answers come first
 ) -> int:
     """Cut the partition first..last once; the row where its right half begins, or -1 if no cut is allowed."""
     rows = last - first
@@ -182,6 +184,10 @@ def cut_once(
     here = words[side]
     _bounds(here, layout, first, last, box)
     axis_count = layout.axes
+    if asking is not None:
+        middle = _cut_for_answers(words, ids, layout, first, last, side, axes, k, guard, box, values, counts, asking)
+        if middle >= 0 or asking.only:
+            return middle
     for j in range(axis_count):
         box[2, j] = width(axes, j, box[0, j], box[1, j]) if box[0, j] < box[1, j] else CONSTANT
     for _ in range(axis_count):
@@ -217,6 +223,45 @@ def cut_once(
 
 
 @kernel
+def _cut_for_answers(
+    words: NDArray[np.uint64],
+    ids: NDArray[np.uint32],
+    layout: Layout,
+    first: int,
+    last: int,
+    side: int,
+    axes: AxisTables,
+    k: int,
+    guard: Guard | None,
+    box: NDArray[np.int64],
+    values: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    asking: Asking,
+) -> int:
+    """Cut where the workload gains most and both sides may stand; -1 if it gains nowhere."""
+    here, wanted, gains = words[side], asking.wanted, asking.gains
+    find_cuts(here, ids[side], layout, first, last, axes, k, asking, box)
+    while True:
+        best = np.argmax(gains)
+        if gains[best] <= 0:
+            return -1
+        gains[best] = 0.0
+        axis: int | np.int64 = np.int64(0)
+        while wanted.cut_first[axis + 1] <= best:
+            axis += 1
+        left, word, shift, mask = asking.lefts[best], layout.word[axis], layout.shift[axis], layout.mask[axis]
+        if guard is not None:
+            distinct = _frequency_set(here[word], first, last, shift, mask, box[0, axis], box[1, axis], values, counts)
+            if not halves_stand(here, layout, first, last, axis, values, counts, distinct, left, guard):
+                continue
+        _move_left_first(
+            here, ids[side], words[1 - side], ids[1 - side], first, last,
+            word, shift, mask, np.uint64(wanted.cut[best]), last - first, first + left,
+        )  # fmt: skip
+        return first + left
+
+
+@kernel
 def close(ids: NDArray[np.uint32], first: int, last: int, side: int, begins: NDArray[np.bool_]) -> None:
     """This partition is a class: mark its first row, and leave its row ids on side 0."""
     begins[first] = True
@@ -240,6 +285,7 @@ def cut_all(
     box: NDArray[np.int64],  # scratch (3, axes)
     values: NDArray[np.int64],  # scratch, as long as the longest axis
     counts: NDArray[np.int64],  # scratch, as long as the longest axis
+    asking: Asking | None,
     begins: NDArray[np.bool_],  # OUT (rows): True where a class begins
     state: NDArray[np.int64],  # OUT state[0] = rows done; IN state[1] = stop now
 ) -> None:
@@ -247,7 +293,7 @@ def cut_all(
     waiting = np.empty((DEPTH, 3), np.int64)
     depth = 0
     while True:
-        middle = cut_once(words, ids, layout, first, last, side, axes, k, guard, relaxed, box, values, counts)
+        middle = cut_once(words, ids, layout, first, last, side, axes, k, guard, relaxed, box, values, counts, asking)
         if middle < 0:
             close(ids, first, last, side, begins)
             state[0] += last - first

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kohort import calendars, kinds, published
+from kohort import kinds, published
 from kohort.axes import TreeAxis
 from kohort.encoding import by_bytes, distinct, made_axis
 from kohort.hierarchies import ROOT, Tree, flat
@@ -78,6 +78,11 @@ class Domain:
         return runs
 
     @cached_property
+    def leaf_of(self) -> dict[str, int]:
+        """Of a tree: the number of each value; what stands above it may have its name too."""
+        return {leaf: number for number, leaf in enumerate(self.tree.leaves)} if self.tree is not None else {}
+
+    @cached_property
     def some_missing(self) -> bool:
         return bool(self.values.null_count)
 
@@ -93,7 +98,7 @@ class Domain:
         """A column that was published as it is: distinct values as places, and which each row has."""
         values, codes = distinct(column, self.name, missing)
         if self.tree is not None:
-            at = np.array([self.runs[text][0] for text in as_text(values).to_pylist()] + [0], np.int64)
+            at = np.array([*(self.leaf_of[text] for text in as_text(values).to_pylist()), 0], np.int64)
         else:
             reading = kinds.read(values, self.kind, self.format) or kinds.TEXT
             at = np.append(np.asarray(reading.numbers), 0)
@@ -180,8 +185,8 @@ def _indices(places: NDArray[np.int64]) -> pa.Array:
 def day_number(value: date | str) -> int:
     """A day of the calendar as a place; texts as ISO writes them.
 
-    >>> day_number("1970-01-02"), calendars.ISO
-    (1, 'YYYY-MM-DD')
+    >>> day_number("1970-01-02")
+    1
     """
     found = value if isinstance(value, date) else date.fromisoformat(value)
     return found.toordinal() - EPOCH

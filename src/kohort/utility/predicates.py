@@ -35,12 +35,12 @@ class Spans:
     def contain(self, low: Places, high: Places) -> NDArray[np.bool_]:
         """Whether the predicate holds wherever in a cell a value lies."""
         at = np.searchsorted(self.low, low, side="right") - 1
-        return (at >= 0) & (high <= self.high[np.maximum(at, 0)])
+        return np.asarray((at >= 0) & (high <= self.high[np.maximum(at, 0)]), np.bool_)
 
     def avoid(self, low: Places, high: Places) -> NDArray[np.bool_]:
         """Whether it holds nowhere in a cell."""
         at = np.searchsorted(self.high, low, side="left")
-        return (at == len(self.low)) | (high < self.low[np.minimum(at, len(self.low) - 1)])
+        return np.asarray((at == len(self.low)) | (high < self.low[np.minimum(at, len(self.low) - 1)]), np.bool_)
 
     def clip(self, low: Places, high: Places) -> tuple[Places, Places]:
         """The hull of what a cell and the predicate have in common; the cell itself where that is nothing."""
@@ -196,5 +196,3 @@ def _literal(value: Value, domain: Domain) -> str:
 
 def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
-
-

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kohort import staging
 from kohort.errors import RequestError, nearest
 from kohort.schema import Schema
 from kohort.tables import as_text
@@ -23,7 +24,6 @@ from kohort.utility.domains import Cells, Domain, domain_of
 from kohort.utility.predicates import Bound, bind
 from kohort.workloads import Query, Workload
 
-AT_ONCE = 200  # aggregates in one SQL statement
 SELECTIVITIES = (0.001, 0.01, 0.1, 1.0)
 
 
@@ -76,14 +76,15 @@ class Questions:
     def truth(self) -> NDArray[np.float64]:
         """What the source answers; NaN where no record is asked of."""
         places = {name: f"c{number}" for number, name in enumerate(self._domains)}
-        source = pa.table({places[name]: domain.values for name, domain in self._domains.items()} or {"c0": pa.nulls(self._rows)})
-        with duckdb.connect() as connection:
-            connection.register("source", source)
-            found: list[Any] = []
-            for first in range(0, len(self.queries), AT_ONCE):
-                asked = ", ".join(_sql(query, places) for query in self.queries[first : first + AT_ONCE])
-                found += connection.execute(f"SELECT {asked} FROM source").fetchone() or ()
-        return np.array([np.nan if value is None else value for value in found], np.float64)
+        given = pa.table({places[name]: domain.values for name, domain in self._domains.items()} or {"c0": pa.nulls(self._rows)})
+        with staging.scratch_folder() as scratch:
+            settings: dict[str, Any] = {"temp_directory": str(scratch), "autoinstall_known_extensions": False}
+            with duckdb.connect(config=settings) as connection:
+                connection.execute("SET enable_progress_bar = false")  # it would write to stdout, which is ours
+                connection.register("given", given)
+                connection.execute("CREATE TEMP TABLE source AS SELECT * FROM given")  # read a third faster than Arrow's
+                found = [connection.execute(_sql(query, places)).fetchone() for query in self.queries]
+        return np.array([np.nan if row is None or row[0] is None else row[0] for row in found], np.float64)
 
     def ask(self, release: pa.Table) -> Answers:
         """What a release answers. It has the columns that the schema says, in any order of rows."""
@@ -106,7 +107,7 @@ class Answers:
 
     @cached_property
     def errors(self) -> NDArray[np.float64]:
-        """|answer - truth| in units of the truth (of 1, where that is 0); 1 where one of them has no records and the other has."""
+        """|answer - truth| in units of the truth (of 1, where that is 0); 1 where only one of them has records."""
         size = np.where(self.truth == 0, 1.0, np.abs(self.truth))
         neither = np.isnan(self.truth) & np.isnan(self.estimate)
         return np.where(neither, 0.0, np.nan_to_num(np.abs(self.estimate - self.truth) / size, nan=1.0))
@@ -131,6 +132,12 @@ class Answers:
             "by_selectivity": self.by_selectivity(),
         }
 
+    def in_words(self) -> str:
+        """One sentence."""
+        middle, far = np.median(self.errors), np.quantile(self.errors, 0.95)
+        told = f"{len(self.errors):,} queries of the workload are answered with an error of {self.error:.1%}"
+        return f"{told} (by weight; median {middle:.1%}, 95 % within {far:.1%}); {self.matched.mean():.0%} are matched."
+
     def by_selectivity(self) -> dict[str, dict[str, float]]:
         """Counts by the share of the records that they are about: how many queries, and their median error."""
         counts = np.array([query.aggregate == "COUNT" for query in self.workload.queries])
@@ -147,7 +154,7 @@ class Answers:
 def _sql(bound: BoundQuery, places: Mapping[str, str]) -> str:
     aggregate = "count(*)" if bound.aggregated is None else f"{bound.query.aggregate}({places[bound.aggregated.name]})"
     conditions = " AND ".join(f"({predicate.sql(places[predicate.domain.name])})" for predicate in bound.where)
-    return f"CAST({aggregate} {f'FILTER (WHERE {conditions})' if conditions else ''} AS DOUBLE)"
+    return f"SELECT CAST({aggregate} AS DOUBLE) FROM source" + (f" WHERE {conditions}" if conditions else "")
 
 
 class _Release:
