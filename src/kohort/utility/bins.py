@@ -1,0 +1,111 @@
+"""Columns cut into bins, and distinct cells spread over them: the ground on which distributions are compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kohort.encoding import distinct
+from kohort.tables import as_text
+from kohort.utility.domains import Cells, Domain, Places
+
+MOST_BINS = 50
+"""Of a column of numbers or days, and of any column in a table of pairs."""
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """Where a column is compared: its line cut into pieces, of which some may be taken together, and one more bin for missing."""
+
+    borders: Places
+    """The first place of each piece but the first. What lies beyond the ends of the source belongs to the outer pieces."""
+    of_piece: Codes
+    count: int
+    """Without that for missing, which comes last."""
+    has_order: bool
+    is_whole: bool
+
+    @classmethod
+    def of(cls, domain: Domain) -> Bins:
+        if domain.tree is None:
+            borders = _borders(*domain.ends, is_whole=domain.is_whole)
+            return cls(borders, np.arange(len(borders) + 1), len(borders) + 1, has_order=True, is_whole=domain.is_whole)
+        leaves = np.arange(domain.ends[1] + 1)
+        if domain.leaf_numbers is None or not len(domain.leaf_numbers):
+            return cls(leaves[1:], leaves, len(leaves), has_order=False, is_whole=True)
+        numbers = domain.leaf_numbers
+        borders = _borders(numbers.min(), numbers.max(), is_whole=domain.kind != "decimal")
+        return cls(leaves[1:], np.searchsorted(borders, numbers, "right"), len(borders) + 1, has_order=True, is_whole=True)
+
+    def coarse(self) -> Bins:
+        """At most so many that two columns make a table: neighbouring leaves, which the tree puts together, become one."""
+        if self.count <= MOST_BINS:
+            return self
+        return replace(self, of_piece=self.of_piece * MOST_BINS // self.count, count=MOST_BINS)
+
+    def parts(self, cells: Cells) -> tuple[Codes, Codes, Floats]:
+        """Which cell lies in which bin with which share, by counting its places or, of reals, by length. What is anything, or
+        missing, counts as present.
+        """
+        first, last = (np.searchsorted(self.borders, end, "right") for end in (cells.low, cells.high))
+        many = np.where(cells.is_null, 1, last - first + 1)
+        cell = np.repeat(np.arange(len(many)), many)
+        piece = counting(many) + first[cell]
+        low, high = cells.low.astype(np.float64), cells.high.astype(np.float64)
+        edges = np.concatenate([[-np.inf], self.borders, [np.inf]])
+        begin, end = np.maximum(low[cell], edges[piece]), np.minimum(high[cell], edges[piece + 1] - self.is_whole)
+        size = np.where(many > 1, high - low + self.is_whole, 1.0)
+        share = np.where(many[cell] > 1, (end - begin + self.is_whole) / size[cell], 1.0)
+        return cell, np.where(cells.is_null[cell], self.count, self.of_piece[piece]), share
+
+
+def counting(many: Codes) -> Codes:
+    """0, 1, ... as many as there are, one run after the other."""
+    return np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
+
+
+def _borders(low: Any, high: Any, *, is_whole: bool) -> Places:
+    """Inner borders of bins of equal width; every whole number has its own if there are few."""
+    if not is_whole:
+        return np.linspace(low, high, MOST_BINS + 1)[1:-1] if low < high else np.empty(0)
+    size = int(high) - int(low) + 1
+    many = min(size, MOST_BINS)
+    return np.array([int(low) - (-number * size // many) for number in range(1, many)], np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """Distinct cells, and which each record has."""
+
+    cells: Cells
+    codes: Codes
+
+    @classmethod
+    def read(cls, domain: Domain, column: pa.ChunkedArray) -> Coded:
+        """A published column."""
+        texts, codes = distinct(as_text(column), domain.name, ())
+        return cls(domain.read_cells([*texts.to_pylist(), None]), np.where(codes < 0, len(texts), codes))
+
+    @cached_property
+    def counts(self) -> Floats:
+        return np.bincount(self.codes, minlength=len(self.cells.low)).astype(np.float64)
+
+    def shares(self, bins: Bins) -> Floats:
+        """Of all records, bin by bin."""
+        cell, at, share = bins.parts(self.cells)
+        return np.bincount(at, share * self.counts[cell], bins.count + 1) / len(self.codes)
+
+    def spread(self, bins: Bins) -> Floats:
+        """(cells, bins): the share of each cell in each bin."""
+        cell, at, share = bins.parts(self.cells)
+        spread = np.zeros((len(self.cells.low), bins.count + 1))
+        np.add.at(spread, (cell, at), share)
+        return spread
