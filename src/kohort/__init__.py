@@ -13,12 +13,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kohort.api import Release, anonymize, audit, inspect
+    from kohort.api import Release, anonymize, audit, compare, inspect
     from kohort.auditor import Check, Evidence
+    from kohort.comparing import Comparison
     from kohort.errors import AuditError, CancelledError, KohortError, MachineError, PromiseError, RequestError
     from kohort.inspecting import Inspection
     from kohort.job import Job
     from kohort.progress import Progress
+    from kohort.workloads import Workload
 
 __version__ = "0.1.0"
 
@@ -26,8 +28,11 @@ __version__ = "0.1.0"
 _HOME = {
     "anonymize": "kohort.api",
     "audit": "kohort.api",
+    "compare": "kohort.api",
     "inspect": "kohort.api",
     "Release": "kohort.api",
+    "Comparison": "kohort.comparing",
+    "Workload": "kohort.workloads",
     "Inspection": "kohort.inspecting",
     "Job": "kohort.job",
     "Evidence": "kohort.auditor",
@@ -47,6 +52,7 @@ __all__ = [
     "AuditError",
     "CancelledError",
     "Check",
+    "Comparison",
     "Evidence",
     "Inspection",
     "Job",
@@ -56,8 +62,10 @@ __all__ = [
     "PromiseError",
     "Release",
     "RequestError",
+    "Workload",
     "anonymize",
     "audit",
+    "compare",
     "datasets",
     "inspect",
     "testing",

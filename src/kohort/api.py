@@ -28,9 +28,13 @@ from kohort.report.pictures import Pictures
 from kohort.schema import require_names, unknown_columns
 from kohort.tables import Format
 from kohort.utility.loss import Loss
+from kohort.utility.queries import Answers
 
 if TYPE_CHECKING:
+    from kohort.comparing import Comparison
     from kohort.report.charts import Panels
+    from kohort.utility.mining import Mined
+    from kohort.utility.structure import Structure
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,6 +79,11 @@ class Release:
         return self._result.told
 
     @property
+    def answers(self) -> Answers | None:
+        """What the release answers to the job's workload, beside the truth."""
+        return self._result.answers
+
+    @property
     def kept_suppressed(self) -> bool:
         """Whether the suppressed rows stay, as one class of `*`."""
         return self._result.suppressed > 0 and self.evidence.rows == len(self.labels)
@@ -82,6 +91,18 @@ class Release:
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> Evidence:
         """Stage the release beside `path`, audit what was staged, rename it into place; the audit's findings."""
         return self._engine.release_file(Path(path), force)
+
+    def mine(self, target: str, **settings: Any) -> Mined:
+        """How well models trained on the release predict a column of original rows (`kohort.utility.mining.mine`; extra `ml`)."""
+        from kohort.utility.mining import mine
+
+        return mine(self._engine.aligned(), target, **settings)
+
+    def structure(self, *, propensity: bool = False) -> Structure:
+        """How far the distributions that the release tells are from those of its source; a propensity score needs extra `ml`."""
+        from kohort.utility.structure import structure
+
+        return structure(self._engine.aligned(), propensity=propensity)
 
     def preview(self, rows: Sequence[int] | NDArray[np.int64]) -> tuple[pa.Table, pa.Table]:
         """These rows of the source before and after, side by side. For your own screen: it shows who is who."""
@@ -114,6 +135,7 @@ class Release:
             "engine": self._engine.name,
             "seed": self.job.seed,
             "loss": self.loss.to_dict(),
+            **({} if self.answers is None else {"queries": self.answers.to_dict()}),
             "audit": self.evidence.to_dict(),
             "seconds": {step: round(seconds, 3) for step, seconds in self._progress.seconds.items()},
             "output": str(self.output) if self.output else None,
@@ -141,7 +163,7 @@ def anonymize(
     if target is not None:
         tables.format_of(target)
         staging.require_free(target, force)
-        tables.require_other(target, [*read_from, *job.tree_files()])
+        tables.require_other(target, [*read_from, *job.files()])
     progress = progress or Progress(job.threads)
     engine = ENGINES[job.engine](job, progress)
     engine.read(source)
@@ -152,6 +174,39 @@ def anonymize(
         return Release(job, engine.release_file(target, force), target, engine, result, progress)
     table, evidence = engine.release_table()
     return Release(job, evidence, None, engine, result, progress, table)
+
+
+def compare(
+    source: Any,
+    job: Job | Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    *,
+    k: int | Sequence[int],
+    methods: str | Sequence[str] = "all",
+    models: str | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Comparison:
+    """Methods side by side on one table: loss, time, class sizes, and what each release is still good for.
+
+    A method may have settings of its own: `methods=["gccg", "gccg:parts=4", "mondrian:effort=1"]`. `models` names a column to
+    train models for (extra `ml`). With a `folder`, a run that was stopped goes on where it was, and
+    the folder gets a page, a CSV file and a JSON file.
+    """
+    from kohort.comparing import compare_methods, variants_named
+
+    job = Job.build(job, **settings)
+    job = job if job.seed is not None else job.model_copy(update={"seed": 0})  # a run that goes on must be the same
+    ks = sorted({k} if isinstance(k, int) else set(k))
+    place = Path(folder) if folder is not None else None
+    found = compare_methods(
+        source, job, ks, variants_named(methods), target=models, folder=place, force=force,
+        progress=progress or Progress(job.threads),
+    )  # fmt: skip
+    if place is not None:
+        found.write(place)
+    return found
 
 
 def inspect(
@@ -190,7 +245,7 @@ def audit(
     read_from = [source, job]
     job = Job.build(job, **settings)
     pictures = Pictures(Path(graph) if graph is not None else None, Path(curves) if curves is not None else None, force)
-    pictures.require([*read_from, *job.tree_files()], job.names("sensitive"))
+    pictures.require([*read_from, *job.files()], job.names("sensitive"))
     progress = progress or Progress(job.threads)
     with progress.step("audit"):
         # A job speaks of the source; its identifiers and dropped columns are not in the release.

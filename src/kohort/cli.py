@@ -131,6 +131,7 @@ Examples:
     metavar="leaf|height|square-error|class",
     help="What is kept low: loss by leaves or by heights, square error, or mixed labels. [default: leaf]",
 )
+@click.option("--workload", type=PATH, metavar="FILE", help="Queries in TOML that the release should answer; cuts go by them.")
 @click.option("--label", metavar="COL", help="The column whose values stay together, with --objective class.")
 @click.option("--option", multiple=True, callback=pairs(), metavar="NAME=VALUE", help="An option of the method; repeat for more.")
 @click.option(
@@ -190,7 +191,7 @@ def anonymize(
     job = Job.build(job_file, **{name: value for name, value in settings.items() if value not in (None, ())})
     if save_job:
         require_job_file(save_job, force)
-        require_other(save_job, [source, *job.tree_files()])
+        require_other(save_job, [source, *job.files()])
     if job_file:
         require_other(output, [job_file])
     with watched_run(job.threads) as progress:
@@ -251,6 +252,66 @@ def audit(
         _tell_homogeneity(evidence)
     if not evidence.passed:
         sys.exit(1)
+
+
+COMPARE_EXAMPLES = """\b
+Examples:
+  kohort compare patients.csv --job job.toml --k 5,10,25 -o comparison
+  kohort compare patients.csv --job job.toml --k 10 --methods auto,mondrian,k-member --models diagnosis -o comparison
+"""
+
+
+@group.command(short_help="Compare the methods on a table.", epilog=COMPARE_EXAMPLES, options_metavar="-o FOLDER [OPTIONS]")
+@click.argument("source", metavar="INPUT", type=PATH)
+@click.option("-o", "--output", "folder", required=True, type=PATH, metavar="FOLDER", help="Gets a page, a CSV and a JSON file.")
+@click.option("--job", "job_file", required=True, type=PATH, metavar="FILE", help="A job in TOML or JSON.")
+@click.option("--k", "ks", required=True, metavar="5,10,25", help="Every k to try.")
+@click.option(
+    "--methods",
+    multiple=True,
+    callback=names,
+    metavar="A,B:OPTION=VALUE",
+    help="Methods to compare, some perhaps with settings: gccg:parts=4, mondrian:effort=1. [default: all]",
+)
+@click.option("--models", metavar="COL", help="Train models that predict this column, too (needs kohort[ml]).")
+@click.option("--workload", type=PATH, metavar="FILE", help="Queries in TOML to ask each release. [default: 200 random ones]")
+@click.option("--seed", type=int, metavar="7", help="Seed of methods and of random queries. [default: 0]")
+@click.option("--threads", type=int, metavar="N", help="Threads to use. [default: all cores]")
+@click.option("--force", is_flag=True, help="Start anew, whatever the folder holds of another comparison.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
+def compare(
+    source: Path, folder: Path, job_file: Path, ks: str, methods: list[str] | None, models: str | None,
+    force: bool, as_json: bool, **settings: Any,
+) -> None:  # fmt: skip
+    """Run every method on INPUT for every k: loss, time, class sizes, query error; and say which one to take.
+
+    A run that was stopped goes on where it was. Nothing but figures is written: no release, no record.
+    """
+    from kohort import api
+    from kohort.job import Job
+
+    try:
+        wanted = [int(k) for k in ks.split(",")]
+    except ValueError:
+        raise RequestError("--k takes whole numbers, such as 5,10,25.") from None
+    given = {name: value for name, value in settings.items() if value is not None}
+    job = Job.build(job_file, **given)
+    try:
+        with watched_run(job.threads) as progress:
+            found = api.compare(
+                source, job, k=wanted, methods=methods or "all", models=models, folder=folder, force=force, progress=progress
+            )
+    except KeyboardInterrupt:
+        click.echo(f"What was found so far is in {folder}; the same command goes on from there.", err=True)
+        raise
+    if as_json:
+        say(json.dumps(found.to_dict()))
+        return
+    advice = found.advice
+    say(f"Take {advice.method}." if advice else "No method could keep what is promised at every k.")
+    for reason in advice.reasons if advice else ():
+        say(reason)
+    say(f"All of it: {folder / 'comparison.html'}")
 
 
 @group.command(short_help="List the methods.", epilog="Example: kohort methods --json")
@@ -320,6 +381,8 @@ def _tell_release(release: Release) -> None:
         say(f"{told['suppressed']:,} of {len(release.labels):,} rows {where} (suppress = {release.job.suppress:g}){why}")
     for sentence in release.told:
         say(sentence)
+    if release.answers is not None:
+        say(release.answers.in_words())
     say(f"loss per cell {told['loss']['leaf']:.4f} by leaves, {told['loss']['height']:.4f} by height:")
     for name, share in release.loss.per_column.items():
         say(f"  {name:<20} {share:.4f}  {release.axes[name]}")

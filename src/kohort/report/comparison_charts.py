@@ -1,0 +1,203 @@
+"""The papers' figures for a comparison: each measure against k, loss against time, and the boxes of two columns."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from kohort.report.entries import Entry
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's colours, told apart by every eye; marks tell them apart on grey paper. The other methods are grey.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+MARKS = ("o", "s", "^", "D", "v", "P")
+GREY = "#b5b5b5"
+PALE = (0.0, 0.447, 0.698, 0.15)
+Box = tuple[float, float, float, float]
+"""Left, right, bottom, top."""
+Ticks = Mapping[float, str]
+
+WIDE = 15  # times the least figure: from here on, figures are compared by ratio
+
+MEASURES: tuple[tuple[str, str, Callable[[Entry], float]], ...] = (
+    ("Loss", "leaf loss per cell", lambda entry: entry.loss["leaf"]),
+    ("Time", "CPU seconds", lambda entry: max(entry.seconds, 0.001)),
+    ("Class size", "mean class size / k (C_AVG)", lambda entry: entry.loss["cavg"]),
+    ("Square error", "square error of clusters", lambda entry: entry.loss["square_error"]),
+    ("Query error", "relative error, mean by weight", lambda entry: entry.query_error),
+)
+
+
+def shown_in_colour(entries: Sequence[Entry], first: str) -> list[str]:
+    """The methods that are worth an eye: the one recommended, then those that lose least."""
+    losses: dict[str, list[float]] = {}
+    for entry in entries:
+        if not entry.refused:
+            losses.setdefault(entry.method, []).append(entry.loss["leaf"])
+    ranked = sorted(losses, key=lambda method: (method != first, sum(losses[method]) / len(losses[method])))
+    usual = [method for method in ("mondrian",) if method in losses and method not in ranked[: len(COLOURS)]]
+    return [*ranked[: len(COLOURS) - len(usual)], *usual]
+
+
+def against_k(entries: Sequence[Entry], coloured: Sequence[str]) -> list[tuple[str, str]]:
+    """(title, SVG) of each measure against k."""
+    return [(title, _svg(_lines(entries, coloured, label, value))) for title, label, value in MEASURES]
+
+
+def models_against_k(entries: Sequence[Entry], coloured: Sequence[str]) -> list[tuple[str, str]]:
+    """(title, SVG) of each model against k, beside what it learns from the original and what is right without any."""
+    mined = [entry for entry in entries if entry.models]
+    measure = "accuracy" if mined and "accuracy" in mined[0].models["majority"] else "r2"  # type: ignore[index]
+    drawn = []
+    for model in mined[0].models["models"] if mined else ():  # type: ignore[index]
+        figure = _lines(mined, coloured, measure, partial(_score, model=model, data="release", measure=measure))
+        axes = figure.axes[0]
+        original = sum(_score(entry, model, "original", measure) for entry in mined) / len(mined)
+        without = sum(entry.models["majority"][measure]["mean"] for entry in mined) / len(mined)  # type: ignore[index]
+        for height, told in ((original, "trained on the original"), (without, "no model")):
+            axes.axhline(height, color="#555555", linewidth=1, linestyle=":", zorder=0)
+            axes.annotate(told, (0, height), xytext=(2, 2), textcoords="offset points", fontsize=7, color="#555555")
+        axes.set_yscale("linear")
+        axes.set_ylim(auto=True)
+        drawn.append((f"{model.capitalize()}: {'accuracy' if measure == 'accuracy' else 'R2'}", _svg(figure)))
+    return drawn
+
+
+def _score(entry: Entry, model: str, data: str, measure: str) -> float:
+    return float((entry.models or {})["models"][model][data][measure]["mean"])
+
+
+def _lines(entries: Sequence[Entry], coloured: Sequence[str], label: str, value: Callable[[Entry], float]) -> Figure:
+    figure, axes = _new(6.4, 3.4)
+    ks = sorted({entry.k for entry in entries})
+    place = {k: at for at, k in enumerate(ks)}  # k grows by doubling as often as by ones: evenly spaced, each is read
+    for method in dict.fromkeys(entry.method for entry in entries):
+        points = [(place[entry.k], value(entry)) for entry in entries if entry.method == method and not entry.refused]
+        points = [point for point in points if math.isfinite(point[1])]
+        if points:
+            axes.plot(*zip(*sorted(points), strict=True), **_look(method, coloured))
+    axes.set_xticks(range(len(ks)), [f"{k:,}" for k in ks])
+    axes.set_xlabel("k")
+    axes.set_ylabel(label)
+    _scale(axes, [value(entry) for entry in entries if not entry.refused])
+    _legend(axes, entries, coloured)
+    return figure
+
+
+def _scale(axes: Axes, figures: Sequence[float]) -> None:
+    """By ratio where the largest would press the others to the ground; else from 0."""
+    known = [figure for figure in figures if math.isfinite(figure)]
+    if known and min(known) > 0 and max(known) > WIDE * min(known):
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=0)
+
+
+def loss_against_time(entries: Sequence[Entry], coloured: Sequence[str], k: int) -> str:
+    """Every method at one k, and the front: those that no other beats in both."""
+    figure, axes = _new(6.4, 3.8)
+    here = [entry for entry in entries if entry.k == k and not entry.refused]
+    for entry in here:
+        look = {**_look(entry.method, coloured), "linestyle": "", "markersize": 6}
+        axes.plot(max(entry.seconds, 0.001), entry.loss["leaf"], **look)
+    best = front(here)
+    if len(best) > 1:
+        axes.plot(
+            [max(entry.seconds, 0.001) for entry in best], [entry.loss["leaf"] for entry in best],
+            color="#555555", linewidth=1, linestyle="--", zorder=0,
+        )  # fmt: skip
+    for entry in best:
+        at = max(entry.seconds, 0.001), entry.loss["leaf"]
+        axes.annotate(entry.method, at, xytext=(5, 5), textcoords="offset points", fontsize=8)
+    axes.set_xscale("log")
+    _scale(axes, [entry.loss["leaf"] for entry in here])
+    axes.set_xlabel("CPU seconds")
+    axes.set_ylabel("leaf loss per cell")
+    _legend(axes, here, coloured)
+    return _svg(figure)
+
+
+def front(entries: Sequence[Entry]) -> list[Entry]:
+    """Those that no other beats in loss and time, the fastest first."""
+    best: list[Entry] = []
+    for entry in sorted(entries, key=lambda one: (one.seconds, one.loss["leaf"])):
+        if not best or entry.loss["leaf"] < best[-1].loss["leaf"]:
+            best.append(entry)
+    return best
+
+
+def boxes(drawn: Mapping[str, Sequence[Box]], names: tuple[str, str], ticks: tuple[Ticks, Ticks]) -> str:
+    """The classes of several methods on two columns, as rectangles, one picture each (paper 002, figure 1)."""
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
+
+    figure = Figure(figsize=(3.4 * len(drawn), 3.4), layout="constrained")
+    for number, (method, rectangles) in enumerate(drawn.items()):
+        axes = figure.add_subplot(1, len(drawn), number + 1)
+        for left, right, bottom, top in rectangles:
+            axes.add_patch(
+                Rectangle(
+                    (left - 0.4, bottom - 0.4), right - left + 0.8, top - bottom + 0.8,
+                    facecolor=PALE, edgecolor=COLOURS[0], linewidth=0.7,
+                )
+            )  # fmt: skip
+        axes.set_xlim(min(box[0] for box in rectangles) - 1, max(box[1] for box in rectangles) + 1)
+        axes.set_ylim(min(box[2] for box in rectangles) - 1, max(box[3] for box in rectangles) + 1)
+        axes.set_title(f"{method}: {len(rectangles):,} classes", fontsize=9, loc="left")
+        for axis, tick in zip((axes.xaxis, axes.yaxis), ticks, strict=True):
+            axis.set_ticks(list(tick), list(tick.values()))
+        axes.tick_params(labelsize=7)
+        axes.set_xlabel(names[0], fontsize=8, parse_math=False)
+        if number == 0:
+            axes.set_ylabel(names[1], fontsize=8, parse_math=False)
+        axes.spines[["top", "right"]].set_visible(False)
+    return _svg(figure)
+
+
+def _new(width: float, height: float) -> tuple[Figure, Axes]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.add_subplot()
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", color="#e6e6e6", linewidth=0.6)
+    axes.set_axisbelow(True)
+    return figure, axes
+
+
+def _look(method: str, coloured: Sequence[str]) -> dict[str, Any]:
+    if method not in coloured:
+        return {"color": GREY, "linewidth": 1, "marker": ".", "markersize": 3, "zorder": 1}
+    at = list(coloured).index(method)
+    look: dict[str, Any] = {"color": COLOURS[at], "marker": MARKS[at], "markersize": 5, "zorder": 3, "label": method}
+    return {**look, "linewidth": 2.2 if at == 0 else 1.4}
+
+
+def _legend(axes: Axes, entries: Sequence[Entry], coloured: Sequence[str]) -> None:
+    others = {entry.method for entry in entries if not entry.refused} - set(coloured)
+    if others:
+        axes.plot(
+            [],
+            [],
+            color=GREY,
+            linewidth=1,
+            marker=".",
+            markersize=3,
+            label="1 other" if len(others) == 1 else f"{len(others)} others",
+        )
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8, frameon=False)
+
+
+def _svg(figure: Figure) -> str:
+    """The picture as text that can stand in a page; nothing in it tells when or by what it was made."""
+    out = io.StringIO()
+    figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    text = out.getvalue()
+    return text[text.index("<svg") :]
