@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from kohort import datasets, encoding, schema, tables
+from kohort import datasets, encoding, schema
 from kohort.algorithms import METHODS
 from kohort.axes import Points
 from kohort.engines.memory import MemoryEngine
@@ -135,32 +134,6 @@ def least_loss(points: Points, k: int) -> float:
     return best[(1 << points.rows) - 1]
 
 
-def paper_001(ks: Sequence[int] = range(3, 11)) -> None:
-    """GCCG beside KACA and Incognito on the paper's columns: leaf loss, seconds, mean size of clusters."""
-    home = datasets.folder() / "adult"
-    table = tables.read(home / "adult_gccg5_30725.csv.gz")[0]
-    trees = {name: home / "hierarchies" / f"{name}.csv" for name in ("sex", "race", "education")}
-    quasi = ["age", "sex", "race", "education"]
-    others: list[tuple[str, dict[str, Any]]] = [
-        ("gccg", {}), ("gccg", {"parts": 2}), ("gccg", {"parts": 4}),
-        ("kaca", {}), ("kaca", {"start": "records"}), ("incognito", {}),
-    ]  # fmt: skip
-    print("\n**Paper 001's columns, 30,725 rows: leaf loss / CPU s / mean size of clusters**\n")
-    print("| k | " + " | ".join(" ".join([name, *map(str, option.values())]) for name, option in others) + " |")
-    print("|---|" + "---|" * len(others))
-    for k in ks:
-        cells = []
-        for name, option in others:
-            job = Job.build(quasi=quasi, sensitive="workclass", hierarchy=trees, method=name, option=option, k=k, seed=7)
-            warm_up(job)
-            started = time.process_time()
-            made = engine_for(table, job).publish()
-            seconds = time.process_time() - started
-            cells.append(f"{made.loss.leaf:.4f} / {seconds:.2f} / {table.num_rows / made.clusters:.2f}")
-        print(f"| {k} | " + " | ".join(cells) + " |", flush=True)
-
-
 if __name__ == "__main__":
     main()
     against_the_best()
-    paper_001()

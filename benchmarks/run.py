@@ -24,6 +24,7 @@ from benchmarks.least_loss import main as least_loss
 from benchmarks.methods import engine_for as prepared  # it has partitioned once, so that nothing is left to compile
 from benchmarks.methods import main as every_method
 from benchmarks.peers import main as peers
+from benchmarks.utility import main as utility
 from kohort import datasets, tables
 from kohort.engines.memory import MemoryEngine
 from kohort.errors import RequestError
@@ -49,6 +50,7 @@ def main() -> None:
         methods()
         least_loss()
         peers()
+        utility()
 
 
 def line(what: str, reached: float, bar: float, unit: str, *, more_is_better: bool = False) -> None:

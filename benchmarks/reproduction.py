@@ -1,0 +1,117 @@
+"""The papers' experiments on Adult, run with `kohort.compare`.
+
+`python -m benchmarks.reproduction` prints the tables of docs/reproduction.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from benchmarks.methods import engine_for
+from kohort import compare, datasets, tables
+from kohort.algorithms import Partition
+from kohort.comparing import Comparison, variants_named
+from kohort.engines.memory import MemoryEngine
+from kohort.job import Job
+from kohort.progress import Progress
+from kohort.report.entries import Entry
+
+PAPER_001 = ("gccg", "gccg:parts=2", "gccg:parts=4", "kaca", "kaca:start=records", "incognito", "auto")
+BY_MEANS = ("kmeans-adjusted", "kmeans-filled", "kmeans-then-adjusted", "oka")  # No. 1, 2, 3 and one-pass k-means
+PAPER_004 = (*BY_MEANS, *(f"{name}:features=all" for name in BY_MEANS), "k-member", "auto")
+QUASI_OF_004 = ("age", "workclass", "education", "marital-status", "occupation", "race", "sex", "native-country")
+OTHERS_OF_004 = ("relationship", "capital-gain", "capital-loss", "hours-per-week", "class")
+PAPER_002 = ("mondrian", "mondrian:relaxed=true", "mondrian-1d", "incognito", "auto")
+WORKLOAD = "benchmarks/adult_workload.toml"
+
+Measure = tuple[str, Callable[[Entry], str]]
+LOSS: Measure = ("leaf loss", lambda entry: f"{entry.loss['leaf']:.4f}")
+TIME: Measure = ("CPU seconds", lambda entry: f"{entry.seconds:.2f}")
+SQUARE_ERROR: Measure = ("square error by quasi-identifiers", lambda entry: f"{entry.loss['square_error']:,.0f}")
+TOTAL_IL: Measure = ("Total-IL", lambda entry: f"{entry.loss['total_il']:,.0f}")
+DM_CLUSTERS: Measure = ("discernibility of clusters", lambda entry: f"{entry.loss['dm_clusters']:,.0f}")
+DM: Measure = ("C_DM of classes", lambda entry: f"{entry.loss['dm']:,.0f}")
+CAVG: Measure = ("C_AVG of classes", lambda entry: f"{entry.loss['cavg']:.2f}")
+ERROR: Measure = ("error of queries, mean", lambda entry: f"{entry.query_error:.1%}")
+
+
+def main() -> None:
+    paper_001()
+    paper_004()
+    paper_002()
+
+
+def paper_001() -> None:
+    """Figures 3 to 6 and Table 10: k from 3 to 10 on its columns."""
+    home = datasets.folder() / "adult"
+    table = tables.read(home / "adult_gccg5_30725.csv.gz")[0]
+    trees = {name: home / "hierarchies" / f"{name}.csv" for name in ("sex", "race", "education")}
+    job = Job.build(quasi=["age", "sex", "race", "education"], sensitive="workclass", hierarchy=trees, seed=7)
+    found = compare(table, job, k=range(3, 11), methods=PAPER_001)
+    size: Measure = ("mean size of clusters", lambda entry: f"{found.rows / entry.clusters:.2f}")
+    for figure, measure in (("001, figures 3 and 6", LOSS), ("001, figures 4 and 5", TIME), ("001, table 10", size)):
+        print_table(figure, measure, found)
+
+
+def paper_004(ks: Sequence[int] = (5, 10, 25, 50, 100)) -> None:
+    """Figures 5 to 8: the three variants of k-means beside one-pass k-means and greedy k-member."""
+    sample = datasets.adult(QUASI_OF_004, OTHERS_OF_004)
+    job = Job.build({**sample.job.to_dict(), "columns": _without_trees(sample.job, OTHERS_OF_004)}, seed=7)
+    found = compare(sample.table, job, k=ks, methods=PAPER_004)
+    for figure, measure in (("004, figures 5 and 6", SQUARE_ERROR), ("004, figure 7", TOTAL_IL), ("004, figure 8", DM_CLUSTERS)):
+        print_table(figure, measure, found)
+    print_table("004, figure 8 as a reader sees it", DM, found)
+    print("\n**004, figures 5 and 6: square error by all attributes**\n")
+    print("| method | " + " | ".join(f"k={k}" for k in (10, 50)) + " |\n|---|---|---|")
+    for variant in variants_named(PAPER_004):
+        errors = [square_error_of_all(sample.table, variant.job(job, k)) for k in (10, 50)]
+        print(f"| `{variant.name}` | " + " | ".join(f"{error:,.0f}" for error in errors) + " |", flush=True)
+
+
+def square_error_of_all(table: pa.Table, job: Job) -> float:
+    """Of a method's clusters, as if every attribute were a quasi-identifier."""
+    labels = engine_for(table, job).publish().labels
+    everything = Job.build(
+        {**job.to_dict(), "columns": {name: _as_quasi(column) for name, column in job.to_dict()["columns"].items()}}
+    )
+    engine = MemoryEngine(everything, Progress(1))
+    engine.read(table)
+    engine.encode()
+    engine._partition = Partition(labels)  # noqa: SLF001 - no method: these clusters
+    return engine.publish().loss.square_error
+
+
+def _as_quasi(column: dict[str, Any]) -> dict[str, Any]:
+    return {**column, "role": "quasi"} if column["role"] == "sensitive" else column
+
+
+def _without_trees(job: Job, names: Sequence[str]) -> dict[str, Any]:
+    columns = job.to_dict()["columns"]
+    return {name: {"role": column["role"]} if name in names else column for name, column in columns.items()}
+
+
+def paper_002(ks: Sequence[int] = (5, 10, 25, 50)) -> None:
+    """C_DM, C_AVG and a workload: multidimensional, relaxed, single-dimensional and full-domain recoding."""
+    sample = datasets.adult()
+    found = compare(sample.table, sample.job, k=ks, methods=PAPER_002, seed=7)
+    for measure in (DM, CAVG, ERROR):
+        print_table("002", measure, found)
+    known = compare(sample.table, sample.job, k=ks, methods=PAPER_002, seed=7, workload=WORKLOAD)
+    print_table("002, fifty queries that `mondrian` and `auto` know", ERROR, known)
+
+
+def print_table(figure: str, measure: Measure, found: Comparison) -> None:
+    """A measure against k, a row per method."""
+    title, value = measure
+    ks = sorted({entry.k for entry in found.entries})
+    print(f"\n**{figure}: {title}**\n\n| method | " + " | ".join(f"k={k}" for k in ks) + " |\n|" + "---|" * (len(ks) + 1))
+    for method in dict.fromkeys(entry.method for entry in found.entries):
+        here = {entry.k: entry for entry in found.entries if entry.method == method}
+        print(f"| `{method}` | " + " | ".join("refused" if here[k].refused else value(here[k]) for k in ks) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
