@@ -10,15 +10,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kohort.encoding import distinct
-from kohort.tables import as_text
-from kohort.utility.domains import Cells, Domain, Places
+from kohort.utility.domains import Cells, Codes, Domain, Places
 
 MOST_BINS = 50
 """Of a column of numbers or days, and of any column in a table of pairs."""
 
 Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +88,7 @@ class Coded:
     @classmethod
     def read(cls, domain: Domain, column: pa.ChunkedArray) -> Coded:
         """A published column."""
-        texts, codes = distinct(as_text(column), domain.name, ())
-        return cls(domain.read_cells([*texts.to_pylist(), None]), np.where(codes < 0, len(texts), codes))
+        return cls(*domain.read_published(column))
 
     @cached_property
     def counts(self) -> Floats:

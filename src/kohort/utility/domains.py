@@ -27,6 +27,8 @@ from kohort.tree_builders import Rule
 Places = NDArray[Any]
 """int64 where places are whole (integers, days, leaves), else float64."""
 
+Codes = NDArray[np.int64]
+
 EPOCH = date(1970, 1, 1).toordinal()
 
 
@@ -94,7 +96,19 @@ class Domain:
         unsure = np.array([text == ROOT and self.some_missing for text in texts], np.bool_)
         return Cells(ends[:, 0], ends[:, 1], is_null, unsure)
 
-    def read_values(self, column: pa.ChunkedArray, missing: Sequence[str]) -> tuple[Cells, NDArray[np.int64]]:
+    def read_published(self, column: pa.ChunkedArray) -> tuple[Cells, Codes]:
+        """A column of published text: distinct cells as places, the last for missing, and which each row has."""
+        texts, codes = distinct(as_text(column), self.name, ())
+        return self.read_cells([*texts.to_pylist(), None]), np.where(codes < 0, len(texts), codes)
+
+    def read_means(self, column: pa.ChunkedArray) -> tuple[NDArray[np.float64], Codes]:
+        """A column of published means: distinct ones, NaN where they tell nothing, and which each row has."""
+        texts, codes = distinct(as_text(column), self.name, ())
+        found = [published.interval(text.replace(",", ".") if self.comma else text) for text in texts.to_pylist()]
+        means = [float(one.low) if one is not None and np.isfinite(one.low) else np.nan for one in found]
+        return np.array([*means, np.nan]), np.where(codes < 0, len(texts), codes)
+
+    def read_values(self, column: pa.ChunkedArray, missing: Sequence[str]) -> tuple[Cells, Codes]:
         """A column that was published as it is: distinct values as places, and which each row has."""
         values, codes = distinct(column, self.name, missing)
         if self.tree is not None:
@@ -138,6 +152,13 @@ class Cells:
     """Published as missing: no predicate holds."""
     unsure: NDArray[np.bool_]
     """Somewhere in there, or missing."""
+
+
+def alike(codes: Sequence[Codes]) -> tuple[list[Codes], NDArray[np.float64]]:
+    """The distinct combinations of codes, column by column, and how many rows have each."""
+    names = [str(number) for number in range(len(codes))]
+    grouped = pa.table(dict(zip(names, codes, strict=True))).group_by(names, use_threads=False).aggregate([([], "count_all")])
+    return [grouped.column(name).to_numpy() for name in names], grouped.column("count_all").to_numpy().astype(np.float64)
 
 
 def domain_of(table: pa.Table, schema: Schema, name: str) -> Domain:

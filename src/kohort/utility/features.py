@@ -16,10 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kohort import published
-from kohort.encoding import distinct
 from kohort.schema import Schema
-from kohort.tables import as_text
 from kohort.utility.domains import Cells, Domain, Places
 from kohort.utility.pairs import Pair
 
@@ -136,31 +133,18 @@ def _as_published(release: pa.Table, domain: Domain, schema: Schema) -> Told:
         return _as_it_is(release.column(names["value"]), domain, schema)
     means = None
     if "mean" in names:
-        texts, codes = _texts(release, names["mean"])
-        means = np.array([_mean(text, domain) for text in texts])[codes]
+        known, codes = domain.read_means(release.column(names["mean"]))
+        means = known[codes]
     if "range" in names:
-        texts, codes = _texts(release, names["range"])
-        told = _per_row(domain, domain.read_cells(texts), codes)
+        told = _per_row(domain, *domain.read_published(release.column(names["range"])))
     else:  # a mean tells no interval
         low, high = (np.full(release.num_rows, end) for end in domain.ends)
         told = Told(domain, low, high, np.zeros(release.num_rows, np.bool_))
     return Told(domain, told.low, told.high, told.is_null, means)
 
 
-def _texts(release: pa.Table, name: str) -> tuple[list[str | None], NDArray[np.int64]]:
-    """The distinct cells, then missing, and which each row has."""
-    texts, codes = distinct(release.column(name), name, ())
-    return [*as_text(texts).to_pylist(), None], codes
-
-
 def _per_row(domain: Domain, cells: Cells, codes: NDArray[np.int64]) -> Told:
-    """The last cell is missing, and so is code -1."""
     return Told(domain, cells.low[codes], cells.high[codes], cells.is_null[codes])
-
-
-def _mean(text: str | None, domain: Domain) -> float:
-    found = None if text is None else published.interval(text.replace(",", ".") if domain.comma else text)
-    return float(found.low) if found is not None and np.isfinite(found.low) else np.nan
 
 
 # --- features

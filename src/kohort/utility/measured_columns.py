@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.errors import RequestError
-from kohort.utility.bins import Bins, Coded, Codes, Floats
-from kohort.utility.domains import Domain
+from kohort.utility.bins import Bins, Coded, Floats
+from kohort.utility.domains import Codes, Domain
 from kohort.utility.pairs import Pair
 
 NO_MASS = 0.5

@@ -6,7 +6,7 @@ that predicates do not depend on each other (ALGORITHMS: paper 002). The truth i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from kohort import staging
 from kohort.errors import RequestError, nearest
 from kohort.schema import Schema
-from kohort.tables import as_text
-from kohort.utility.domains import Cells, Domain, domain_of
+from kohort.utility.domains import Cells, Codes, Domain, alike, domain_of
 from kohort.utility.predicates import Bound, bind
 from kohort.workloads import Query, Workload
 
@@ -163,19 +162,19 @@ class _Release:
     def __init__(self, release: pa.Table, schema: Schema, domains: Mapping[str, Domain]) -> None:
         self._cells: dict[str, Cells] = {}
         self._means: dict[str, NDArray[np.float64]] = {}
-        codes: dict[str, NDArray[np.int64]] = {}
+        codes: dict[str, Codes] = {}
         for name, source, statistic in schema.published():
             if source not in domains:
                 continue
+            domain, column = domains[source], release.column(name)
             if statistic == "value":
-                self._cells[source], codes[name] = domains[source].read_values(release.column(name), schema.missing)
-                continue
-            texts, codes[name] = _distinct_texts(release.column(name))
-            if statistic == "mean":
-                self._means[source] = _numbers(texts, domains[source])
+                self._cells[source], codes[name] = domain.read_values(column, schema.missing)
+            elif statistic == "mean":
+                self._means[source], codes[name] = domain.read_means(column)
             else:
-                self._cells[source] = domains[source].read_cells(texts)
-        self._codes, self._rows = _alike(codes, release.num_rows)
+                self._cells[source], codes[name] = domain.read_published(column)
+        distinct, self._rows = alike([*codes.values(), np.zeros(release.num_rows, np.int64)])
+        self._codes = dict(zip(codes, distinct, strict=False))  # without the last, which is there if nothing is asked of
         for source, means in self._means.items():
             if source not in self._cells:  # only the mean is published: it stands for everybody
                 gone = np.isnan(means)
@@ -216,29 +215,3 @@ class _Release:
             value = np.where(whole & ~np.isnan(told), told, value)
         total = float(weight[known] @ value[known])
         return total if bound.query.aggregate == "SUM" else total / float(weight[known].sum())
-
-
-def _distinct_texts(column: pa.ChunkedArray) -> tuple[list[str | None], NDArray[np.int64]]:
-    """The distinct cells of a published column as text, and which each row has."""
-    encoded = as_text(column).combine_chunks().dictionary_encode(null_encoding="encode")
-    encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
-    return encoded.dictionary.to_pylist(), encoded.indices.cast(pa.int64()).to_numpy(zero_copy_only=False)
-
-
-def _numbers(texts: Sequence[str | None], domain: Domain) -> NDArray[np.float64]:
-    cells = [None if text is None or text == "*" else float(text.replace(",", ".") if domain.comma else text) for text in texts]
-    return np.array([np.nan if number is None else number for number in cells])
-
-
-def _alike(codes: Mapping[str, NDArray[np.int64]], rows: int) -> tuple[dict[str, NDArray[np.int64]], NDArray[np.float64]]:
-    """The distinct combinations of codes, column by column, and how many rows have each."""
-    key, used = np.zeros(rows, np.int64), 1
-    for column in codes.values():
-        choices = int(column.max(initial=0)) + 1
-        if used * choices >= 2**63:  # squeeze the gaps out before keys overflow
-            key = np.unique(key, return_inverse=True)[1]
-            used = int(key.max(initial=0)) + 1
-        key = key * choices + column
-        used *= choices
-    _keys, first, counts = np.unique(key, return_index=True, return_counts=True)
-    return {name: column[first] for name, column in codes.items()}, counts.astype(np.float64)

@@ -13,11 +13,10 @@ from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from kohort.errors import RequestError, listed
-from kohort.utility.bins import Bins, Codes, Floats, counting
-from kohort.utility.domains import Cells
+from kohort.utility.bins import Bins, Floats, counting
+from kohort.utility.domains import Cells, Codes, alike
 from kohort.utility.measured_columns import Column, Distances, total_variation
 from kohort.utility.pairs import Pair
 from kohort.utility.propensity import Propensity, propensity_of
@@ -108,7 +107,7 @@ def _pairs(columns: Sequence[Column]) -> Changes | None:
         return None
     bins = [column.bins.coarse() for column in columns]
     places = [binned.parts(column.held.cells)[1][column.held.codes] for column, binned in zip(columns, bins, strict=True)]
-    codes, counts = _alike([column.told.codes for column in columns])
+    codes, counts = alike([column.told.codes for column in columns])
     by_cells = sorted(range(len(columns)), key=lambda number: len(columns[number].told.cells.low))
     found, spreads = {}, list[Floats]()
     for before, other in pairwise(by_cells):  # that with more cells is spread class by class, those with fewer cell by cell
@@ -130,13 +129,6 @@ def _parts_by_class(cells: Cells, bins: Bins, codes: Codes) -> tuple[Codes, Code
     start, row = np.cumsum(many) - many, np.repeat(np.arange(len(codes)), many[codes])
     part = counting(many[codes]) + start[codes][row]
     return row, at[part], share[part]
-
-
-def _alike(codes: Sequence[Codes]) -> tuple[list[Codes], Floats]:
-    """The distinct combinations of codes, column by column, and how many records have each."""
-    names = [str(number) for number in range(len(codes))]
-    grouped = pa.table(dict(zip(names, codes, strict=True))).group_by(names, use_threads=False).aggregate([([], "count_all")])
-    return [grouped.column(name).to_numpy() for name in names], grouped.column("count_all").to_numpy().astype(np.float64)
 
 
 def _changes(found: Mapping[tuple[str, str], float]) -> Changes:
