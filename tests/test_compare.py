@@ -136,7 +136,14 @@ def test_the_command_and_its_files(sample, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("flag", "value", "told"), [("--k", "five", "whole numbers"), ("--methods", "mondrain", "Did you mean 'mondrian'")]
+    ("flag", "value", "told"),
+    [
+        ("--k", "five", "whole numbers"),
+        ("--k", "5,0", "k must be"),
+        ("--methods", "mondrain", "Did you mean 'mondrian'"),
+        ("--models", "diagnoses", "Did you mean 'diagnosis'"),
+        ("--models", "age", "publishes as it is"),
+    ],
 )
 def test_mistakes_of_the_command(sample, tmp_path, flag, value, told):
     source, job = sample.write(tmp_path)

@@ -24,7 +24,9 @@ from kohort.job import Job
 from kohort.progress import Progress
 from kohort.report.comparison import Advice, advise, page
 from kohort.report.entries import Entry
-from kohort.utility.mining import CLUSTERS, clusterings_agree, mine, require_models
+from kohort.schema import Schema
+from kohort.utility.domains import domain_of
+from kohort.utility.mining import CLUSTERS, clusterings_agree, mine, require_models, require_target
 from kohort.utility.pairs import Pair
 from kohort.utility.queries import Questions
 from kohort.utility.random_queries import random_workload
@@ -102,19 +104,21 @@ def compare_methods(
     progress: Progress,
 ) -> Comparison:
     """Each method at each k; with a folder, what was found before is not done again."""
-    for variant in variants:
-        if variant.settings:  # what was written for this comparison must be right; a job may not suit every method
-            variant.job(job, ks[0])
+    _require(job, ks, variants)
     if target is not None:
         require_models()
     table, _origin = tables.read(source, job.encoding, job.columns)
     first = _engine(table, job, progress)
+    schema = first._schema  # noqa: SLF001 - one house
+    if target is not None:
+        require_target(table, schema, target)
     given = job.workload is not None
-    workload = Workload.load(job.workload) if job.workload is not None else _drawn(first, table, job)
+    workload = Workload.load(job.workload) if job.workload is not None else _drawn(table, schema, job)
     asked = {name: setting for name, setting in job.to_dict().items() if name != "threads"}
-    told = {"version": __version__, "job": asked, "workload": workload.to_dict(), "target": target}
+    queries = workload.to_dict() if workload else None
+    told = {"version": __version__, "job": asked, "workload": queries, "target": target}
     journal = Journal(folder, mark_of(table, told), force=force)
-    questions = Questions(workload, table, first._schema)  # noqa: SLF001 - one house
+    questions = Questions(workload, table, schema) if workload else None
     pairs = [(variant, k) for k in ks for variant in variants]
     with progress.step("compare", total=len(pairs)):
         done = progress.slot()
@@ -124,12 +128,27 @@ def compare_methods(
                 journal.add(_entry(table, job, variant, k, questions, target, progress))
             done[0] += 1
     entries = tuple(journal.entries[variant.name, k] for variant in variants for k in ks)
-    queries = f"{len(workload):,} queries of the workload given" if given else f"{len(workload):,} random queries"
-    return Comparison(entries, table.num_rows, tuple(job.names("quasi")), queries, two_columns(table, job, ks[-1]))
+    many = f"{len(workload or ()):,} {'queries of the workload given' if given else 'random queries'}"
+    return Comparison(entries, table.num_rows, tuple(job.names("quasi")), many, two_columns(table, job, ks[-1]))
 
 
-def _drawn(engine: MemoryEngine, table: pa.Table, job: Job) -> Workload:
-    return random_workload(table, engine._schema, queries=RANDOM_QUERIES, seed=job.seed or 0)  # noqa: SLF001
+def _require(job: Job, ks: Sequence[int], variants: Sequence[Variant]) -> None:
+    """What was written for this comparison must be right; that a job does not suit a method is a finding."""
+    if not ks or not variants:
+        raise RequestError("A comparison needs at least one k and one method.")
+    for k in ks:
+        Job.build(job, k=k)
+    for variant in variants:
+        if variant.settings:
+            variant.job(job, ks[0])
+
+
+def _drawn(table: pa.Table, schema: Schema, job: Job) -> Workload | None:
+    """Random queries on the quasi-identifiers that hold something; None if all are empty."""
+    some = [name for name in schema.quasi if domain_of(table, schema, name).values.is_valid().true_count]
+    if not some:
+        return None
+    return random_workload(table, schema, queries=RANDOM_QUERIES, columns=some, seed=job.seed or 0)
 
 
 def _engine(table: pa.Table, job: Job, progress: Progress) -> MemoryEngine:
@@ -139,7 +158,7 @@ def _engine(table: pa.Table, job: Job, progress: Progress) -> MemoryEngine:
 
 
 def _entry(
-    table: pa.Table, job: Job, variant: Variant, k: int, questions: Questions, target: str | None, progress: Progress
+    table: pa.Table, job: Job, variant: Variant, k: int, questions: Questions | None, target: str | None, progress: Progress
 ) -> Entry:
     """One method at one k; a refusal is a finding too."""
     try:
@@ -164,7 +183,7 @@ def _entry(
         smallest=evidence.k,
         suppressed=result.suppressed,
         seconds=round(seconds, 3),
-        queries=(result.answers or questions.ask(pair.release)).to_dict(),
+        queries=questions.ask(pair.release).to_dict() if questions else None,
         structure=structure(pair, propensity=target is not None).to_dict() if pair.source.num_rows else None,
         models=mine(pair, target).to_dict() if target is not None else None,
         agreement=_agreement(pair) if target is not None else None,

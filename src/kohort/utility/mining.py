@@ -16,9 +16,11 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from kohort.errors import MachineError, RequestError, listed, nearest
+from kohort.schema import Schema
 from kohort.utility.features import Rows, Target, matrices, predictors, target_of
 from kohort.utility.models import measured, predict, usual
 from kohort.utility.pairs import Pair
@@ -27,7 +29,7 @@ MODELS = ("forest", "logistic", "neighbours")
 MOST_ROWS = 50_000
 MOST_COMPARED = 20_000  # rows among which neighbours are looked for: each that is tested is compared with all of them
 MOST_CLASSES = 50
-CLUSTERS = 10
+FOLDS, CLUSTERS = 5, 10
 
 TITLES = {
     "forest": "A forest",
@@ -90,7 +92,7 @@ def mine(
     pair: Pair,
     target: str,
     *,
-    folds: int = 5,
+    folds: int = FOLDS,
     seed: int = 0,
     models: Sequence[str] = MODELS,
     most_rows: int = MOST_ROWS,
@@ -157,7 +159,7 @@ def clusterings_agree(pair: Pair, *, clusters: int = CLUSTERS, seed: int = 0) ->
 def _required(pair: Pair, target: str | None = None) -> list[str]:
     """The columns to learn from, if all is there."""
     source, release, schema = pair.source, pair.release, pair.schema
-    known, names, problems = schema.named("quasi", "sensitive", "other"), predictors(pair, target), []
+    known, problems = schema.named("quasi", "sensitive", "other"), list[str]()
     if target is not None and target not in known:
         problems.append(f"There is no published column {target!r}.{nearest(target, known)}")
     if source.num_rows != release.num_rows:
@@ -166,10 +168,17 @@ def _required(pair: Pair, target: str | None = None) -> list[str]:
     absent = [name for name, _source, _statistic in schema.published() if name not in release.column_names]
     if absent:
         problems.append(f"The release has no column {listed(absent)}, which the job publishes. Give the release of this job.")
-    if not names:
-        problems.append("No column is left to learn from. Models learn from quasi-identifiers and columns with the role other.")
     if problems:
         raise RequestError(problems)
+    return _learned_from(pair, target)
+
+
+def _learned_from(pair: Pair, target: str | None) -> list[str]:
+    names = predictors(pair, target)
+    if not names:
+        raise RequestError(
+            "No column is left to learn from. Models learn from quasi-identifiers and columns with the role other."
+        )
     return names
 
 
@@ -187,6 +196,18 @@ def require_models() -> None:
     """Refuse if what models are made by is not installed."""
     if find_spec("sklearn") is None:
         raise MachineError("Models need scikit-learn: install kohort[ml].")
+
+
+def require_target(table: pa.Table, schema: Schema, target: str) -> None:
+    """Refuse a column that models could predict from no release of this table; it must be published as it is."""
+    carried = schema.named("sensitive", "other")
+    if target not in carried:
+        hint = nearest(target, carried)
+        raise RequestError(f"Models are compared on a column that every method publishes as it is; {target!r} is none.{hint}")
+    as_it_is = Pair(table, table, schema)
+    asked = target_of(as_it_is, target)
+    _require_target(asked.take(np.flatnonzero(asked.original >= 0)), FOLDS)
+    _learned_from(as_it_is, target)
 
 
 def _require_target(asked: Target, folds: int) -> None:
