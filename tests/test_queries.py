@@ -224,12 +224,15 @@ def test_values_are_taken_as_evenly_spread():
     )
     assert found.estimate == pytest.approx([0.6, 0.5, 0.8, 0.24, 0.3, 13.5, 15])
     assert not found.matched.any()
+    assert found.predicates == ((False,), (False,), (False,), (False, False), (False, True), (False,), (False,))
+    assert found.table().column("predicates_matched").to_pylist()[4] == [False, True]
+    assert found.table().column("answer").to_pylist() == found.estimate.tolist()
 
 
 def test_errors_are_relative_and_weighed():
     asked = Workload((Query((), weight=3.0), Query(()), Query((), "AVG", "n"), Query((), "AVG", "n"), Query(())))
     truth = np.array([10.0, 0.0, np.nan, np.nan, 4.0])
-    found = Answers(asked, truth, np.array([15.0, 2.0, np.nan, 3.0, 4.0]), np.zeros(5, np.bool_), 100)
+    found = Answers(asked, truth, np.array([15.0, 2.0, np.nan, 3.0, 4.0]), np.zeros(5, np.bool_), ((),) * 5, 100)
     assert found.errors.tolist() == [0.5, 2.0, 0.0, 1.0, 0.0]
     assert found.error == pytest.approx((3 * 0.5 + 2 + 1) / 7)
     assert found.to_dict()["median"] == 0.5

@@ -89,8 +89,8 @@ class Questions:
         """What a release answers. It has the columns that the schema says, in any order of rows."""
         asked = _Release(release, self._schema, self._domains)
         found = [asked.answer(query) for query in self.queries]
-        estimates, exact = (np.array(column) for column in zip(*found, strict=True))
-        return Answers(self.workload, self.truth, estimates, exact.astype(np.bool_), self._rows)
+        estimates, matched, predicates = zip(*found, strict=True)
+        return Answers(self.workload, self.truth, np.array(estimates), np.array(matched, np.bool_), predicates, self._rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +102,8 @@ class Answers:
     estimate: NDArray[np.float64]
     matched: NDArray[np.bool_]
     """Whether no class straddles the predicates, so that every record is known to be in or out."""
+    predicates: tuple[tuple[bool, ...], ...]
+    """The same of each predicate alone: a query may be matched although one of its predicates is not."""
     rows: int
 
     @cached_property
@@ -130,6 +132,22 @@ class Answers:
             "matched": float(self.matched.mean()),
             "by_selectivity": self.by_selectivity(),
         }
+
+    def table(self) -> pa.Table:
+        """Query by query, the truth beside the answer. Private: a true count may be small."""
+        asked = self.workload.queries
+        return pa.table(
+            {
+                "query": range(1, len(asked) + 1),
+                "aggregate": [query.aggregate for query in asked],
+                "weight": self.weights,
+                "truth": self.truth,
+                "answer": self.estimate,
+                "error": self.errors,
+                "matched": self.matched,
+                "predicates_matched": [list(matched) for matched in self.predicates],
+            }
+        )
 
     def in_words(self) -> str:
         """One sentence."""
@@ -182,8 +200,9 @@ class _Release:
                 self._cells[source] = Cells(at, at, gone, ~gone)
                 self._codes[source] = self._codes[f"{source}.mean"]
 
-    def answer(self, bound: BoundQuery) -> tuple[float, bool]:
-        """The answer, and whether every record is known to be in or out."""
+    def answer(self, bound: BoundQuery) -> tuple[float, bool, tuple[bool, ...]]:
+        """The answer, and whether every record is known to be in or out, of the query and of each predicate."""
+        predicates = []
         weight, exact, nobody = self._rows.copy(), np.ones(len(self._rows), np.bool_), np.zeros(len(self._rows), np.bool_)
         for predicate in bound.where:
             share, certain = predicate.shares(self._cells[predicate.domain.name])
@@ -191,10 +210,10 @@ class _Release:
             weight *= share[codes]
             exact &= certain[codes]
             nobody |= (certain & (share == 0))[codes]
+            predicates.append(bool(certain[codes].all()))
         matched = bool((exact | nobody).all())
-        if bound.aggregated is None:
-            return float(weight.sum()), matched
-        return self._aggregate(bound, bound.aggregated, weight), matched
+        found = float(weight.sum()) if bound.aggregated is None else self._aggregate(bound, bound.aggregated, weight)
+        return found, matched, tuple(predicates)
 
     def _aggregate(self, bound: BoundQuery, domain: Domain, weight: NDArray[np.float64]) -> float:
         cells, codes = self._cells[domain.name], self._codes[domain.name]
