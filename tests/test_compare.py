@@ -7,11 +7,13 @@ import json
 import re
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
 import kohort
 from kohort import cli, comparing, datasets
+from kohort.comparing.pictures import two_columns
 from kohort.errors import RequestError
 from kohort.job import Job
 from kohort.report.comparison import advise
@@ -172,6 +174,14 @@ def test_files_show_no_record(sample, tmp_path):
     for file in tmp_path.iterdir():
         text = file.read_text()
         assert not [value for value in secrets if value.isalpha() and len(value) > 3 and value in text], file.name
+
+
+def test_ticks_stand_at_values_that_k_records_hold():
+    table = pa.table({"age": [20] * 6 + [31] * 6 + [47] * 2 + [98], "pay": [1] * 5 + [2] * 5 + [3] * 5})
+    picture, _told = two_columns(table, Job.build(quasi=["age", "pay"], k=5, seed=7), 5)
+    shown = set(re.findall(r"<!-- (\w+) -->", picture))
+    assert {"20", "31", "1", "3"} <= shown
+    assert not shown & {"47", "98"}
 
 
 # --- advice and charts

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from kohort.axes import Axis, NumericAxis
 from kohort.engines.memory import MemoryEngine
@@ -20,22 +21,23 @@ MOST_TICKS = 6
 
 
 def two_columns(table: pa.Table, job: Job, k: int) -> tuple[str, str]:
-    """(SVG, caption) of the first two quasi-identifiers with more than a few values; empty if there are no two.
+    """(SVG, caption) of the two quasi-identifiers with most values; empty if there are no two.
 
-    Ticks stand at ends of classes, so they are values that at least k records are published with.
+    Ticks stand at values that at least k records hold.
     """
     names = _widest_two(table, job.names("quasi"))
     if names is None:
         return "", ""
     drawn: dict[str, list[Box]] = {}
-    axes: Sequence[Axis] = ()
+    ticks: tuple[dict[float, str], ...] = ()
     for method in DRAWN:
         try:
             engine = _engine(table, job, names, method, k)
         except KohortError:
             continue
-        axes = engine._points.axes  # noqa: SLF001 - one house
-        found = boxes_of(engine._points, engine._partition)  # noqa: SLF001
+        points = engine._points  # noqa: SLF001 - one house
+        ticks = tuple(_ticks(axis, points.codes[:, number], k) for number, axis in enumerate(points.axes))
+        found = boxes_of(points, engine._partition)  # noqa: SLF001
         drawn[method] = sorted(
             {
                 (float(low[0]), float(high[0]), float(low[1]), float(high[1]))
@@ -45,8 +47,6 @@ def two_columns(table: pa.Table, job: Job, k: int) -> tuple[str, str]:
     if not drawn:
         return "", ""
     told = f"Classes on {names[0]} and {names[1]} alone at k={k:,}, in the order of their values"
-    ends = [sorted({box[place] for found in drawn.values() for box in found}) for place in (0, 2)]
-    ticks = tuple(_ticks(axis, places) for axis, places in zip(axes, ends, strict=True))
     return boxes(drawn, names, (ticks[0], ticks[1])), told
 
 
@@ -73,11 +73,12 @@ def _engine(table: pa.Table, job: Job, names: tuple[str, str], method: str, k: i
     return engine
 
 
-def _ticks(axis: Axis, places: Sequence[float]) -> dict[float, str]:
-    """A few of the places where classes begin, with what is published there; leaves of a tree have no room for their names."""
-    if not isinstance(axis, NumericAxis) or not places:
+def _ticks(axis: Axis, codes: NDArray[np.unsignedinteger], k: int) -> dict[float, str]:
+    """A few places along the axis, with what is published there; leaves of a tree have no room for their names."""
+    often = np.flatnonzero(np.bincount(codes, minlength=axis.size)[1:] >= k) + 1
+    if not isinstance(axis, NumericAxis) or not len(often):
         return {}
-    chosen = sorted({places[round(at)] for at in np.linspace(0, len(places) - 1, min(MOST_TICKS, len(places)))})
-    codes = np.maximum(np.array(chosen, np.int64), 1)
-    texts = axis.label(codes, codes, None).to_pylist()
-    return dict(zip(chosen, map(str, texts), strict=True))
+    wanted = np.linspace(often[0], often[-1], min(MOST_TICKS, len(often)))
+    chosen = np.unique(often[np.abs(often - wanted[:, np.newaxis]).argmin(axis=1)])
+    texts = axis.label(chosen, chosen, None).to_pylist()
+    return dict(zip(chosen.tolist(), map(str, texts), strict=True))
