@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import settings
+
+import kohort
 
 STRICT = os.environ.get("KOHORT_STRICT") == "1"
 # No deadline: the first call compiles, and machines are busy. CI repeats its cases, so that a change is judged by what it
@@ -18,6 +21,19 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 if "KOHORT_DATA" not in os.environ and (SHARED / "data").is_dir():
     os.environ["KOHORT_DATA"] = str(SHARED / "data")
+
+
+def pytest_sessionstart() -> None:
+    """Compile for both workers: they would compile the same kernels at the same time, so each begins with others.
+
+    Codes of more than 255 values need kernels of their own.
+    """
+    first = {"gw0": (50, ({}, {"l": 2})), "gw1": (300, ({"method": "mondrian"}, {"method": "mondrian", "l": 2}, {}))}
+    values, jobs = first.get(os.environ.get("PYTEST_XDIST_WORKER", ""), (0, ()))
+    rows = range(2 * values)
+    table = pa.table({"a": [n * 7 % values for n in rows], "b": [f"b{n % 5}" for n in rows], "s": [f"s{n % 4}" for n in rows]})
+    for asked in jobs:
+        kohort.anonymize(table, quasi=["a", "b"], sensitive="s", k=3, seed=1, **asked)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -232,6 +232,7 @@ def test_rows_may_be_left_out_and_a_promise_compared_with_what_is_left():
 
 
 @pytest.mark.parametrize("method", METHODS_TRIED)
+@pytest.mark.slow
 def test_no_effort_is_the_method_itself(method):
     columns = clouds(90)
     assert labels_of(columns, 3, method=method, effort=0) == made(method, columns, 3)

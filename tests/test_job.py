@@ -309,6 +309,7 @@ SAME: dict[str, tuple[dict[str, Any], str, list[str]]] = {
     "effort": ({"effort": 3}, "effort = 3", ["--effort", "3"]),
     "no effort": ({"effort": 0}, "effort = 0", ["--effort", "0"]),
     "objective": ({"objective": "height"}, 'objective = "height"', ["--objective", "height"]),
+    "workload": ({"workload": "/asked.toml"}, 'workload = "/asked.toml"', ["--workload", "/asked.toml"]),
     "label": (
         {"objective": "class", "label": "o"},
         'objective = "class"\nlabel = "o"',
@@ -401,6 +402,7 @@ CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "effort": ({"effort": 0}, {"effort": 3}),
     "objective": ({}, {"objective": "class", "label": "a"}),
     "label": ({"objective": "class", "label": "a"}, {"objective": "class", "label": "b"}),
+    "workload": (MONDRIAN, {**MONDRIAN, "workload": {"query": [{"where": [["a", ">=", 9]]}]}}),
     "seed": ({**RELAXED, "seed": 1}, {**RELAXED, "seed": 2}),
     "row_order": (RELAXED, {**RELAXED, "row_order": "given"}),
     "missing": ({}, {"missing": "x3"}),

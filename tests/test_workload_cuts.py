@@ -24,6 +24,7 @@ from kohort.utility.steering import wanted
 from kohort.workloads import Predicate, Query, Workload
 from tests.test_queries import answers, engine_of, made, queries, readable, rows, true_answer
 
+SLOW = pytest.mark.slow
 ADULT_WORKLOAD = "benchmarks/adult_workload.toml"
 
 
@@ -66,7 +67,9 @@ def test_the_first_cut_lowers_the_error_most(cells, asked, k):
     assert taken == pytest.approx(best, abs=1e-9)
 
 
-@pytest.mark.parametrize("method", ["mondrian", "auto", "top-down", "merge"])
+@pytest.mark.parametrize(
+    "method", ["mondrian", *(pytest.param(name, marks=pytest.mark.slow) for name in ("auto", "top-down", "merge"))]
+)
 def test_promises_are_kept_and_threads_do_not_matter(method):
     sample = datasets.hospital(1_500)
     drawn = Workload(
@@ -119,7 +122,7 @@ def test_groups_do_not_go_by_what_is_asked_of_sensitive_columns(method):
 
 
 @pytest.mark.usefixtures("public_data")
-@pytest.mark.parametrize("k", [10, 25, 50])
+@pytest.mark.parametrize("k", [10, *(pytest.param(k, marks=SLOW) for k in (25, 50))])
 def test_the_error_of_a_workload_falls_by_half_at_no_more_loss(k):
     """Mondrian on Adult; a workload that it does not know is answered no worse."""
     sample = datasets.adult()
