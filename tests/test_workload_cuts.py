@@ -67,9 +67,7 @@ def test_the_first_cut_lowers_the_error_most(cells, asked, k):
     assert taken == pytest.approx(best, abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    "method", ["mondrian", *(pytest.param(name, marks=pytest.mark.slow) for name in ("auto", "top-down", "merge"))]
-)
+@pytest.mark.parametrize("method", ["mondrian", *(pytest.param(name, marks=SLOW) for name in ("auto", "top-down", "merge"))])
 def test_promises_are_kept_and_threads_do_not_matter(method):
     sample = datasets.hospital(1_500)
     drawn = Workload(
