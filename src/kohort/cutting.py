@@ -77,8 +77,12 @@ def _asking(points: Points, answering: float | None) -> Asking | None:
         return None
     from kohort.kernels.workload_cuts import Asking
 
-    cuts = len(points.wanted.cut)
-    return Asking(points.wanted, answering is not None, answering or 0.0, np.empty(cuts), np.empty(cuts, np.int64))
+    wanted, axes = points.wanted, len(points.axes)
+    queries, cuts, pieces = len(wanted.weight), len(wanted.cut), int(np.diff(wanted.cut_first).max()) + 1
+    boxes = pieces, 2, axes
+    shapes = (cuts,), (queries,), boxes, boxes, (pieces,), (pieces, 2, queries), (3, 2, queries), (2, axes)
+    scratch = [np.empty(shape, np.int64) for shape in shapes]
+    return Asking(wanted, answering is not None, answering or 0.0, np.empty(cuts), *scratch)
 
 
 class _Guards:

@@ -188,4 +188,4 @@ SETTINGS = tuple(Secrecy.model_fields)
 class Promise(Secrecy):
     """The promises of one job: k, and what holds for every sensitive column that has no word of its own."""
 
-    k: int = Field(default=5, ge=2, description=DEFINITIONS["k"].meaning)
+    k: int = Field(default=5, ge=2, lt=1 << 31, description=DEFINITIONS["k"].meaning)

@@ -16,6 +16,7 @@ from kohort.errors import MachineError, RequestError, did_you_mean, nearest
 
 OPERATORS = ("=", "<", "<=", ">", ">=", "between", "in")
 AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX")
+HEAVIEST = 1e100
 SETTINGS = ("aggregate", "column", "weight", "where")
 
 Value = bool | int | float | str | date
@@ -123,12 +124,15 @@ def _query(given: Any, problems: list[str], where: str) -> Query:
         problems.append(f"{where} {told}.")
     if column is not None and not isinstance(column, str):
         problems.append(f"{where}: the column must be a name.")
-    if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 < weight < float("inf"):
-        problems.append(f"{where}: the weight must be a number above 0.")
+    if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 < weight < HEAVIEST:
+        problems.append(f"{where}: the weight must be a number above 0, below {HEAVIEST:g}.")
         weight = 1.0
     predicates = given.get("where", [])
     if not isinstance(predicates, Sequence) or isinstance(predicates, str):
         problems.append(f'{where}: where must be a list of predicates such as [["age", ">=", 30]].')
+        predicates = []
+    elif predicates and isinstance(predicates[0], str):
+        problems.append(f'{where}: where must be a list of lists, also for one predicate: [["age", ">=", 30]].')
         predicates = []
     asked = tuple(predicate for one in predicates for predicate in _predicate(one, problems, where))
     return Query(asked, aggregate, column if isinstance(column, str) else None, float(weight))

@@ -60,6 +60,11 @@ class Comparison:
         """Which method to take, and why; None if none could keep what is promised."""
         return advise(self.entries)
 
+    @property
+    def refusal(self) -> str:
+        """Why the first method that made no release made none; empty if all did."""
+        return next((entry.refused for entry in self.entries if entry.refused), "")
+
     def table(self) -> pa.Table:
         """One row per method and k."""
         rows = [entry.row() for entry in self.entries]
@@ -128,7 +133,8 @@ def compare_methods(
                 journal.add(_entry(table, job, variant, k, questions, target, progress))
             done[0] += 1
     entries = tuple(journal.entries[variant.name, k] for variant in variants for k in ks)
-    many = f"{len(workload or ()):,} {'queries of the workload given' if given else 'random queries'}"
+    count = len(workload or ())
+    many = f"{count:,} {'random ' * (not given)}quer{'y' if count == 1 else 'ies'}{' of the workload given' * given}"
     return Comparison(entries, table.num_rows, tuple(job.names("quasi")), many, two_columns(table, job, ks[-1]))
 
 

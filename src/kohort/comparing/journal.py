@@ -43,8 +43,9 @@ class Journal:
             )
         for told in found:
             if told.get("mark") == mark:
-                entry = Entry.from_dict(told["entry"])
-                self.entries[entry.method, entry.k] = entry
+                with suppress(TypeError):  # half an entry is none
+                    entry = Entry.from_dict(told["entry"])
+                    self.entries[entry.method, entry.k] = entry
 
     def add(self, entry: Entry) -> None:
         """Keep an entry; it is on the disk before this returns."""

@@ -38,19 +38,27 @@ class Wanted(NamedTuple):
     node_last: NDArray[np.int64]
     cut_first: NDArray[np.int64]  # (axes + 1): where the cuts of an axis begin
     cut: NDArray[np.int64]  # codes after which a predicate begins or ends, ascending
+    piece_of: NDArray[np.int64]  # per code, as `axis_before`: how many cuts of its axis lie before it
     members: NDArray[np.uint8]  # (rows, Q)
     jump: NDArray[np.float64]  # per code, as `axis_before`: what the ends of predicates up to it cost a search, in full widths
     toll: NDArray[np.float64]  # per node, as `node_first`: what the predicates cost that it straddles
 
 
 class Asking(NamedTuple):
-    """A workload as one thread asks it, with room for T cuts."""
+    """A workload as one thread asks it, with room for T cuts, P of them on one axis."""
 
     wanted: Wanted
     only: bool  # cut nowhere else
     least: float  # gain per record, below which a cut is not worth it
     gains: NDArray[np.float64]  # scratch (T): by how much each cut lowers the error; 0 if it may not be made
     lefts: NDArray[np.int64]  # scratch (T): how many records each leaves on the left
+    active: NDArray[np.int64]  # scratch (Q): queries that a part answers wrongly, perhaps
+    parts: NDArray[np.int64]  # scratch (P + 1, 2, axes): boxes of what lies between two cuts
+    rights: NDArray[np.int64]  # scratch, the same: of all that lies from there on
+    sizes: NDArray[np.int64]  # scratch (P + 1): records between two cuts
+    held: NDArray[np.int64]  # scratch (P + 1, 2, Q): of these, who could fulfil each active query, and who does
+    sums: NDArray[np.int64]  # scratch (3, 2, Q): left of a cut, right of it, in all
+    left_box: NDArray[np.int64]  # scratch (2, axes)
 
 
 @inlined
@@ -84,20 +92,20 @@ def _error(
     active: NDArray[np.int64],  # IN: queries
     many: int,
     box: NDArray[np.int64],  # IN (2, axes)
-    held: NDArray[np.int64],  # IN (2, Q): records that could fulfil each query, and those that do
+    held: NDArray[np.int64],  # IN (2, Q): records that could fulfil each active query, and those that do
 ) -> float:
     """How far the answers from a part are off."""
     total = 0.0
     for i in range(many):
         query = active[i]
-        if held[0, query] == 0:
+        if held[0, i] == 0:
             continue
-        answer = np.float64(held[0, query])
+        answer = np.float64(held[0, i])
         for predicate in range(wanted.first[query], wanted.first[query + 1]):
             axis = wanted.axis[predicate]
             answer *= _share(wanted, axes, predicate, box[0, axis], box[1, axis])
-        off = abs(answer - held[1, query])
-        total += wanted.weight[query] * off * (off / held[0, query]) ** 2
+        off = abs(answer - held[1, i])
+        total += wanted.weight[query] * off * (off / held[0, i]) ** 2
     return total
 
 
@@ -134,23 +142,16 @@ def find_cuts(
     box: NDArray[np.int64],  # IN (2, axes): of the part
 ) -> None:
     """Try every end of a predicate: what lies left and right of it is gathered in one sweep over the records per axis."""
-    wanted, gains, lefts = asking.wanted, asking.gains, asking.lefts
-    queries, columns, least = wanted.weight.size, layout.axes, asking.least * (last - first)
+    wanted, gains, lefts, active = asking.wanted, asking.gains, asking.lefts, asking.active
+    parts, rights, sizes, held = asking.parts, asking.rights, asking.sizes, asking.held
+    left_box, left_held, right_held, all_held = asking.left_box, asking.sums[0], asking.sums[1], asking.sums[2]
+    least = asking.least * (last - first)
     gains[:] = 0.0
-    active = np.empty(queries, np.int64)
     many = _find_active(wanted, box, active)
     if many == 0:
         return
-    most = 1
-    for j in range(columns):
-        most = max(most, wanted.cut_first[j + 1] - wanted.cut_first[j] + 1)
-    parts = np.empty((most, 2, columns), np.int64)
-    sizes = np.empty(most, np.int64)
-    held = np.empty((most, 2, queries), np.int64)
-    left_box, right_box = np.empty((2, columns), np.int64), np.empty((2, columns), np.int64)
-    left_held, all_held = np.empty((2, queries), np.int64), np.empty((2, queries), np.int64)
     now = -1.0
-    for axis in range(columns):
+    for axis in range(layout.axes):
         begin, end = wanted.cut_first[axis], wanted.cut_first[axis + 1]
         while begin < end and wanted.cut[begin] < box[0, axis]:
             begin += 1
@@ -159,26 +160,28 @@ def find_cuts(
         if begin == end:
             continue
         pieces = end - begin + 1
-        _gather(words, ids, layout, first, last, wanted, axis, begin, pieces, parts, sizes, held)
+        _gather(words, ids, layout, first, last, asking, axis, begin, pieces, many)
         if now < 0:
             all_held[:] = 0
             for piece in range(pieces):
-                all_held += held[piece]
+                all_held[:, :many] += held[piece, :, :many]
             now = _error(wanted, axes, active, many, box, all_held)
+        rights[pieces - 1] = parts[pieces - 1]
+        for piece in range(pieces - 2, -1, -1):
+            rights[piece] = rights[piece + 1]
+            _widen(rights[piece], parts[piece])
         left_held[:] = 0
         left = 0
         left_box[0], left_box[1] = np.iinfo(np.int64).max, -1
         for piece in range(pieces - 1):
             left += sizes[piece]
             _widen(left_box, parts[piece])
-            left_held += held[piece]
-            if left < k or last - first - left < k:
+            left_held[:, :many] += held[piece, :, :many]
+            if sizes[piece] == 0 or left < k or last - first - left < k:  # without records the cut is the one before
                 continue
-            right_box[0], right_box[1] = np.iinfo(np.int64).max, -1
-            for other in range(piece + 1, pieces):
-                _widen(right_box, parts[other])
+            right_held[:, :many] = all_held[:, :many] - left_held[:, :many]
             after = _error(wanted, axes, active, many, left_box, left_held)
-            after += _error(wanted, axes, active, many, right_box, all_held - left_held)
+            after += _error(wanted, axes, active, many, rights[piece + 1], right_held)
             if now - after > least:
                 gains[begin + piece], lefts[begin + piece] = now - after, left
 
@@ -197,31 +200,30 @@ def _gather(
     layout: Layout,
     first: int,
     last: int,
-    wanted: Wanted,
+    asking: Asking,  # its `parts`, `sizes` and `held` are filled: what lies between two cuts
     axis: int,
     begin: Whole,  # the first cut in question
     pieces: Whole,
-    parts: NDArray[np.int64],  # OUT (pieces, 2, axes): the box of the records between two cuts
-    sizes: NDArray[np.int64],  # OUT
-    held: NDArray[np.int64],  # OUT (pieces, 2, Q)
+    many: int,  # active queries
 ) -> None:
-    members, cuts, queries = wanted.members, wanted.cut, wanted.weight.size
+    parts, sizes, held, active = asking.parts, asking.sizes, asking.held, asking.active
+    members, piece_of = asking.wanted.members, asking.wanted.piece_of
+    codes_start = asking.wanted.axis_start[axis]
+    before = begin - asking.wanted.cut_first[axis]
     column, shift, mask = words[layout.word[axis]], layout.shift[axis], layout.mask[axis]
     for piece in range(pieces):
         parts[piece, 0], parts[piece, 1], sizes[piece] = np.iinfo(np.int64).max, -1, 0
-        held[piece] = 0
+        held[piece, :, :many] = 0
     for i in range(first, last):
         code = np.int64((column[i] >> shift) & mask)
-        piece = 0
-        while piece < pieces - 1 and code > cuts[begin + piece]:
-            piece += 1
+        piece = piece_of[codes_start + code] - before
         sizes[piece] += 1
         for j in range(layout.axes):
             other = np.int64((words[layout.word[j], i] >> layout.shift[j]) & layout.mask[j])
             parts[piece, 0, j] = min(parts[piece, 0, j], other)
             parts[piece, 1, j] = max(parts[piece, 1, j], other)
         row = ids[i]
-        for query in range(queries):
-            fulfils = members[row, query]
-            held[piece, 0, query] += fulfils & CARRIED
-            held[piece, 1, query] += fulfils >> CARRIED
+        for at in range(many):
+            fulfils = members[row, active[at]]
+            held[piece, 0, at] += fulfils & CARRIED
+            held[piece, 1, at] += fulfils >> CARRIED

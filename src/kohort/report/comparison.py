@@ -11,7 +11,9 @@ from typing import Any
 from kohort.report.comparison_charts import against_k, loss_against_time, models_against_k, shown_in_colour
 from kohort.report.entries import Entry
 
-NEAR = 1.05  # times the least loss: as good
+DEFAULT = "auto"  # which is taken unless another is better
+NEAR = 1.05  # times the least loss or error: as good
+WORTH_TELLING = 1.0  # CPU seconds, from which haste is
 USABLE = 3.0  # times the least loss: not good, but worth a word if it is much faster
 
 STYLE = """
@@ -46,28 +48,33 @@ class Advice:
 
 
 def advise(entries: Sequence[Entry]) -> Advice | None:
-    """The method that loses least over all k; of those nearly as good the one that answers queries best; what haste costs."""
-    ks = sorted({entry.k for entry in entries})
+    """The method that loses least over all k; of those nearly as good the one that answers queries best, the default if there is
+    nothing in it; what haste costs. A k that no method can keep is not counted.
+    """
+    ks = sorted({entry.k for entry in entries if not entry.refused})
     done = {
         method: {entry.k: entry for entry in entries if entry.method == method and not entry.refused}
         for method in dict.fromkeys(entry.method for entry in entries)
     }
     whole = {method: found for method, found in done.items() if len(found) == len(ks)}
-    if not whole:
+    if not whole or not ks:
         return None
     loss = {method: _mean(found[k].loss["leaf"] for k in ks) for method, found in whole.items()}
     error = {method: _mean(found[k].query_error for k in ks) for method, found in whole.items()}
     seconds = {method: sum(found[k].seconds for k in ks) for method, found in whole.items()}
     least = min(loss.values())
-    taken = min((method for method in whole if loss[method] <= NEAR * least), key=lambda method: (error[method], seconds[method]))
-    told = ", ".join(f"k={k}" for k in ks)
+    near = [method for method in whole if loss[method] <= NEAR * least]
+    fewest = min(error[method] for method in near)
+    equal = [method for method in near if not error[method] > NEAR * fewest]  # nobody asked: they are all equal
+    taken = DEFAULT if DEFAULT in equal else min(equal, key=lambda method: (loss[method], seconds[method]))
+    told = ", ".join(f"k={k:,}" for k in ks)
     reasons = [f"It loses {loss[taken]:.4f} of a cell on average ({told}){_beside(taken, loss, '.4f')}"]
     if math.isfinite(error[taken]):
         others = _beside(taken, error, ".2%")
         reasons.append(f"Its release answers queries with a mean relative error of {error[taken]:.2%}{others}")
     usable = [method for method in whole if loss[method] <= USABLE * loss[taken]]
     fastest = min(usable, key=lambda method: (seconds[method], loss[method]))
-    if fastest != taken and loss[taken] > 0:
+    if seconds[taken] - seconds[fastest] > WORTH_TELLING and loss[taken] > 0:
         reasons.append(
             f"If time matters: {fastest} took {seconds[fastest]:.2f} CPU seconds instead of {seconds[taken]:.2f} and loses "
             f"{loss[fastest] / loss[taken]:.1f} times as much."
@@ -75,6 +82,9 @@ def advise(entries: Sequence[Entry]) -> Advice | None:
     refused = [method for method in done if method not in whole]
     if refused:
         reasons.append(f"Not for every k: {', '.join(refused)}.")
+    impossible = sorted({entry.k for entry in entries} - {*ks})
+    if impossible:
+        reasons.append(f"No method could keep what is promised at {', '.join(f'k={k:,}' for k in impossible)}.")
     return Advice(taken, tuple(reasons))
 
 
@@ -122,15 +132,15 @@ Every release was audited before it was measured.</p>
 {rectangles}
 <h2>All numbers</h2>{_table(entries, taken)}
 <p>Leaf loss: mean share of a cell that is lost, 0 to 1. C_DM and C_AVG are of classes as published. Seconds are of the
-CPU, for the partition once compiled. Query error: |answer - truth| / truth, mean by weight. Pairs off: share of the records that
-would have to change to give every pair of columns its distribution in the source, on average.{_models_told(entries)}</p>
+CPU, for the partition once compiled. Query error: |answer - truth| / truth (of 1, where that is 0), mean by weight. Pairs off:
+share of the records that would have to change to give every pair of columns its distribution in the source, on average.{_models_told(entries)}</p>
 </body></html>
 """
 
 
 def _advice(advice: Advice | None) -> str:
     if advice is None:
-        return '<div class="advice"><p>No method could keep what is promised at every k.</p></div>'
+        return '<div class="advice"><p>No method could keep what is promised.</p></div>'
     reasons = "".join(f"<p>{escape(reason)}</p>" for reason in advice.reasons)
     return f'<div class="advice"><p><strong>Take {escape(advice.method)}.</strong></p>{reasons}</div>'
 

@@ -23,6 +23,7 @@ Box = tuple[float, float, float, float]
 """Left, right, bottom, top."""
 Ticks = Mapping[float, str]
 
+MANY = 200  # boxes, from which thick edges would hide them
 WIDE = 15  # times the least figure: from here on, figures are compared by ratio
 
 MEASURES: tuple[tuple[str, str, Callable[[Entry], float]], ...] = (
@@ -64,7 +65,7 @@ def models_against_k(entries: Sequence[Entry], coloured: Sequence[str]) -> list[
             axes.axhline(height, color="#555555", linewidth=1, linestyle=":", zorder=0)
             axes.annotate(told, (0, height), xytext=(2, 2), textcoords="offset points", fontsize=7, color="#555555")
         axes.set_yscale("linear")
-        axes.set_ylim(auto=True)
+        axes.autoscale(axis="y")  # differences of a few percent are what is looked for
         drawn.append((f"{model.capitalize()}: {'accuracy' if measure == 'accuracy' else 'R2'}", _svg(figure)))
     return drawn
 
@@ -74,8 +75,10 @@ def _score(entry: Entry, model: str, data: str, measure: str) -> float:
 
 
 def _lines(entries: Sequence[Entry], coloured: Sequence[str], label: str, value: Callable[[Entry], float]) -> Figure:
-    figure, axes = _new(6.4, 3.4)
     ks = sorted({entry.k for entry in entries})
+    if len(ks) == 1:
+        return _bars([entry for entry in entries if not entry.refused], coloured, label, value)
+    figure, axes = _new(6.4, 3.4)
     place = {k: at for at, k in enumerate(ks)}  # k grows by doubling as often as by ones: evenly spaced, each is read
     for method in dict.fromkeys(entry.method for entry in entries):
         points = [(place[entry.k], value(entry)) for entry in entries if entry.method == method and not entry.refused]
@@ -87,6 +90,20 @@ def _lines(entries: Sequence[Entry], coloured: Sequence[str], label: str, value:
     axes.set_ylabel(label)
     _scale(axes, [value(entry) for entry in entries if not entry.refused])
     _legend(axes, entries, coloured)
+    return figure
+
+
+def _bars(entries: Sequence[Entry], coloured: Sequence[str], label: str, value: Callable[[Entry], float]) -> Figure:
+    """One k: a bar per method, the best on top."""
+    known = sorted((entry for entry in entries if math.isfinite(value(entry))), key=value, reverse=True)
+    figure, axes = _new(6.4, 0.9 + 0.2 * len(known))
+    figures = [value(entry) for entry in known]
+    colours = [_look(entry.method, coloured)["color"] for entry in known]
+    axes.barh([entry.method for entry in known], figures, color=colours, height=0.7)
+    axes.tick_params(axis="y", labelsize=8, length=0)
+    axes.set_xlabel(label)
+    if figures and min(figures) > 0 and max(figures) > WIDE * min(figures):
+        axes.set_xscale("log")
     return figure
 
 
@@ -113,6 +130,8 @@ def loss_against_time(entries: Sequence[Entry], coloured: Sequence[str], k: int)
             color="#555555", linewidth=1, linestyle="--", zorder=0,
         )  # fmt: skip
     for entry in best:
+        if entry.method in coloured:  # the legend names it
+            continue
         at = max(entry.seconds, 0.001), entry.loss["leaf"]
         axes.annotate(entry.method, at, xytext=(5, 5), textcoords="offset points", fontsize=8)
     axes.set_xscale("log")
@@ -144,12 +163,13 @@ def boxes(drawn: Mapping[str, Sequence[Box]], names: tuple[str, str], ticks: tup
             axes.add_patch(
                 Rectangle(
                     (left - 0.4, bottom - 0.4), right - left + 0.8, top - bottom + 0.8,
-                    facecolor=PALE, edgecolor=COLOURS[0], linewidth=0.7,
+                    facecolor=PALE, edgecolor=COLOURS[0], linewidth=0.7 if len(rectangles) < MANY else 0.25,
                 )
             )  # fmt: skip
         axes.set_xlim(min(box[0] for box in rectangles) - 1, max(box[1] for box in rectangles) + 1)
         axes.set_ylim(min(box[2] for box in rectangles) - 1, max(box[3] for box in rectangles) + 1)
-        axes.set_title(f"{method}: {len(rectangles):,} classes", fontsize=9, loc="left")
+        many = f"{len(rectangles):,} classes" if len(rectangles) > 1 else "one class"
+        axes.set_title(f"{method}: {many}", fontsize=9, loc="left")
         for axis, tick in zip((axes.xaxis, axes.yaxis), ticks, strict=True):
             axis.set_ticks(list(tick), list(tick.values()))
         axes.tick_params(labelsize=7)

@@ -73,7 +73,7 @@ class Domain:
     def runs(self) -> dict[str, tuple[int, int]]:
         """Of a tree: the first and the last leaf below each label; of two nodes with one label the larger, the higher one."""
         runs: dict[str, tuple[int, int]] = {}
-        for row in self.tree.ancestors if self.tree is not None else ():
+        for row in self.tree.ancestors if self.tree is not None and self.tree.leaves else ():
             begins = np.flatnonzero(np.append(True, row[1:] != row[:-1]))
             for first, last in zip(begins, np.append(begins[1:], len(row)) - 1, strict=True):
                 runs[self.tree.labels[row[first]]] = int(first), int(last)  # type: ignore[union-attr]

@@ -195,7 +195,7 @@ def _require_settings(folds: int, models: Sequence[str]) -> None:
 def require_models() -> None:
     """Refuse if what models are made by is not installed."""
     if find_spec("sklearn") is None:
-        raise MachineError("Models need scikit-learn: install kohort[ml].")
+        raise MachineError("Models need scikit-learn, which is not installed: pip install 'kohort[ml]'.")
 
 
 def require_target(table: pa.Table, schema: Schema, target: str) -> None:
@@ -217,7 +217,7 @@ def _require_target(asked: Target, folds: int) -> None:
     if asked.numbers is None and often < 2:
         raise RequestError(
             f"Column {name!r} has {asked.classes} value(s), and {often} in at least {folds} rows, one for each fold: models need "
-            "two of them to tell apart. Choose another column, or fewer folds."
+            "two of them to tell apart. Choose another column."
         )
     if asked.numbers is None and asked.classes > MOST_CLASSES:
         raise RequestError(
@@ -228,8 +228,7 @@ def _require_target(asked: Target, folds: int) -> None:
     if any(not (asked.released[trained] >= 0).any() for trained, _tested in _folds(asked.original, folds)):
         told = np.count_nonzero(asked.released >= 0)
         raise RequestError(
-            f"The release tells a single value of {name!r} in {told} of {rows} rows, too few to learn from. "
-            "Choose another column, or publish this one as it is (role other)."
+            f"The release tells a single value of {name!r} in {told} of {rows} rows, too few to learn from. Choose another one."
         )
 
 

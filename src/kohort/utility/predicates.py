@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 
 from kohort.utility.domains import Cells, Domain, Places, day_number
 from kohort.workloads import Predicate, Value
+
+LARGEST = sys.float_info.max
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +94,16 @@ def bind(predicate: Predicate, domain: Domain) -> Bound:
     else:
         spans = _of_numbers(predicate.operator, values, domain)
     if not len(spans.low):
-        why = "give the smaller value first" if predicate.operator == "between" else "it holds whole numbers"
-        raise ValueError(f"no value of {domain.name!r} is asked for: {why}")
+        raise ValueError(f"no value of {domain.name!r} is asked for: {_why_none(predicate, values, domain)}")
     return Bound(predicate, domain, spans)
+
+
+def _why_none(predicate: Predicate, values: Sequence[Any], domain: Domain) -> str:
+    if predicate.operator == "between" and values[0] > values[1]:
+        return "give the smaller value first"
+    if domain.tree is not None:
+        return "no leaf of its tree is meant"
+    return "it holds whole numbers" if any(value % 1 for value in values) else "it holds numbers of 64 bits"
 
 
 # --- numbers and dates
@@ -102,9 +112,13 @@ def bind(predicate: Predicate, domain: Domain) -> Bound:
 def _place(value: Value, domain: Domain) -> Any:
     """The number or day that is meant."""
     if domain.is_number:
-        if isinstance(value, (str, bool, date)) or not math.isfinite(value):
+        if isinstance(value, (str, bool, date)):
             raise ValueError(f"{domain.name!r} holds numbers; compare it with numbers")
-        return value
+        if not abs(value) <= LARGEST:  # what is not a number is neither smaller nor larger
+            raise ValueError(f"{domain.name!r} holds numbers of 64 bits; compare it with such")
+        return value if abs(value) < 1 << 63 else float(value)
+    if isinstance(value, datetime) or (isinstance(value, str) and ":" in value):
+        raise ValueError(f"{domain.name!r} holds dates; leave the time of day out")
     try:
         if isinstance(value, (str, date)):
             return day_number(value)
@@ -169,10 +183,16 @@ def _holding(predicate: Predicate, domain: Domain, values: Sequence[Any]) -> NDA
 
 
 def _run(value: Value, domain: Domain) -> tuple[int, int]:
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    if text not in domain.runs:
-        raise ValueError(f"{domain.name!r} has no value or label {text!r}")
-    return domain.runs[text]
+    for text in _written(value):
+        if text in domain.runs:
+            return domain.runs[text]
+    raise ValueError(f"{domain.name!r} has no value or label {_written(value)[0]!r}")
+
+
+def _written(value: Value) -> list[str]:
+    """How a value may stand in a column of text."""
+    text = str(value)
+    return [text.lower(), text, text.upper()] if isinstance(value, bool) else [text]
 
 
 def _of_leaves(holds: NDArray[np.bool_], domain: Domain) -> Spans:
@@ -184,13 +204,13 @@ def _leaves_or(values: Sequence[Value], domain: Domain) -> Sequence[Value]:
     """A label stands for the leaves below it; numbers and dates for themselves."""
     if domain.has_order or domain.tree is None:
         return values
-    runs = [domain.runs[str(value).lower() if isinstance(value, bool) else str(value)] for value in values]
+    runs = [_run(value, domain) for value in values]
     return [domain.tree.leaves[leaf] for first, last in runs for leaf in range(first, last + 1)]
 
 
 def _literal(value: Value, domain: Domain) -> str:
     if domain.is_number:
-        return repr(value)
+        return repr(_place(value, domain))
     return str(day_number(value)) if domain.has_order and isinstance(value, (str, date)) else _quoted(str(value))
 
 

@@ -6,7 +6,7 @@ that predicates do not depend on each other (ALGORITHMS: paper 002). The truth i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -42,7 +42,7 @@ class Questions:
         self.workload = workload
         known = schema.named("quasi", "sensitive", "other")
         problems = [
-            f"Query {number}: there is no published column {column!r}.{nearest(column, known)}"
+            f"Query {number}: {_unpublished(column, schema, known)}"
             for number, query in enumerate(workload.queries, start=1)
             for column in dict.fromkeys([*(predicate.column for predicate in query.where), query.column])
             if column is not None and column not in known
@@ -90,7 +90,9 @@ class Questions:
         asked = _Release(release, self._schema, self._domains)
         found = [asked.answer(query) for query in self.queries]
         estimates, matched, predicates = zip(*found, strict=True)
-        return Answers(self.workload, self.truth, np.array(estimates), np.array(matched, np.bool_), predicates, self._rows)
+        is_whole = release.num_rows == self._rows  # of who was left out nothing is known
+        exact = np.array(matched, np.bool_) & is_whole
+        return Answers(self.workload, self.truth, np.array(estimates), exact, predicates, self._rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +103,7 @@ class Answers:
     truth: NDArray[np.float64]
     estimate: NDArray[np.float64]
     matched: NDArray[np.bool_]
-    """Whether no class straddles the predicates, so that every record is known to be in or out."""
+    """Whether nobody was left out and no class straddles the predicates, so that every record is known to be in or out."""
     predicates: tuple[tuple[bool, ...], ...]
     """The same of each predicate alone: a query may be matched although one of its predicates is not."""
     rows: int
@@ -168,6 +170,12 @@ class Answers:
         return told
 
 
+def _unpublished(column: str, schema: Schema, known: Sequence[str]) -> str:
+    if column in schema.columns:
+        return f"column {column!r} is not published, its role is {schema.columns[column].role}."
+    return f"there is no column {column!r}.{nearest(column, known)}"
+
+
 def _sql(bound: BoundQuery, places: Mapping[str, str]) -> str:
     aggregate = "count(*)" if bound.aggregated is None else f"{bound.query.aggregate}({places[bound.aggregated.name]})"
     conditions = " AND ".join(f"({predicate.sql(places[predicate.domain.name])})" for predicate in bound.where)
@@ -180,6 +188,7 @@ class _Release:
     def __init__(self, release: pa.Table, schema: Schema, domains: Mapping[str, Domain]) -> None:
         self._cells: dict[str, Cells] = {}
         self._means: dict[str, NDArray[np.float64]] = {}
+        self._means_alone: set[str] = set()
         codes: dict[str, Codes] = {}
         for name, source, statistic in schema.published():
             if source not in domains:
@@ -198,6 +207,7 @@ class _Release:
                 gone = np.isnan(means)
                 at = np.nan_to_num(means)
                 self._cells[source] = Cells(at, at, gone, ~gone)
+                self._means_alone.add(source)
                 self._codes[source] = self._codes[f"{source}.mean"]
 
     def answer(self, bound: BoundQuery) -> tuple[float, bool, tuple[bool, ...]]:
@@ -205,7 +215,10 @@ class _Release:
         predicates = []
         weight, exact, nobody = self._rows.copy(), np.ones(len(self._rows), np.bool_), np.zeros(len(self._rows), np.bool_)
         for predicate in bound.where:
-            share, certain = predicate.shares(self._cells[predicate.domain.name])
+            cells = self._cells[predicate.domain.name]
+            share, certain = predicate.shares(cells)
+            if predicate.domain.name in self._means_alone:  # values may lie on both sides of their mean
+                certain = cells.is_null
             codes = self._codes[predicate.domain.name]
             weight *= share[codes]
             exact &= certain[codes]

@@ -16,6 +16,8 @@ from kohort.schema import Schema
 from kohort.utility.domains import Domain, domain_of
 from kohort.workloads import Predicate, Query, Value, Workload
 
+TRIES = 50  # records drawn until one holds something in every column asked of
+
 
 def random_workload(
     table: pa.Table,
@@ -30,7 +32,8 @@ def random_workload(
     """Counts with so many predicates each, from and to, on the quasi-identifiers or the columns named.
 
     Each predicate lets through the same share of the records, such that all of them together would let through `selectivity` if
-    columns did not depend on each other: a range of numbers or days, or some values.
+    columns did not depend on each other: a range of numbers or days, or some values. Each query is drawn around a record, so
+    that none is about nobody.
     """
     names = list(columns or schema.quasi)
     fewest, most = min(predicates[0], len(names)), min(predicates[1], len(names))
@@ -42,39 +45,57 @@ def random_workload(
     for _ in range(queries):
         many = int(random.integers(fewest, most + 1))
         chosen = [names[place] for place in sorted(random.choice(len(names), many, replace=False))]
+        around = _record([frequencies[name] for name in chosen], random)
         share = selectivity ** (1 / many)
-        drawn.append(Query(tuple(frequencies[name].predicate(share, random) for name in chosen)))
+        drawn.append(
+            Query(tuple(frequencies[name].predicate(share, at, random) for name, at in zip(chosen, around, strict=True)))
+        )
     return Workload(tuple(drawn))
+
+
+def _record(columns: Sequence[_Frequencies], random: np.random.Generator) -> list[int]:
+    """The values of a record that holds all of them; if none is soon found, of several records."""
+    rows = len(columns[0].places)
+    for row in random.integers(0, rows, TRIES).tolist():
+        found = [int(column.places[row]) for column in columns]
+        if min(found) >= 0:
+            return found
+    return [int(random.choice(column.places[column.places >= 0])) for column in columns]
 
 
 @dataclass(frozen=True, eq=False)
 class _Frequencies:
-    """How many records hold each value of a column."""
+    """Which values of a column records hold, and how many hold each."""
 
     domain: Domain
+    places: NDArray[np.int64]
+    """Per record: the place of its value; -1 = missing."""
     values: NDArray[Any]
     counts: NDArray[np.int64]
 
     @classmethod
     def of(cls, domain: Domain) -> _Frequencies:
-        present = domain.values.drop_null()
-        held = present.value_counts()
-        values, counts = held.field("values").to_numpy(zero_copy_only=False), held.field("counts").to_numpy(zero_copy_only=False)
+        encoded = domain.values.dictionary_encode()
+        values = encoded.dictionary.to_numpy(zero_copy_only=False)
         if not len(values):
             raise RequestError(f"Column {domain.name!r} holds nothing that a random query could ask for.")
         order = np.argsort(values, kind="stable")
-        return cls(domain, values[order], counts[order])
+        place_of = np.append(np.argsort(order), -1)  # the last for missing
+        places = place_of[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
+        return cls(domain, places, values[order], np.bincount(places[places >= 0], minlength=len(values)))
 
-    def predicate(self, share: float, random: np.random.Generator) -> Predicate:
-        """A condition that about this share of the records fulfil."""
+    def predicate(self, share: float, at: int, random: np.random.Generator) -> Predicate:
+        """A condition that about this share of the records fulfil, those with the value at this place among them."""
         target, sums = share * self.counts.sum(), np.cumsum(self.counts)
         if self.domain.has_order:
-            first = int(np.searchsorted(sums, random.random() * max(sums[-1] - target, 0), side="right"))
-            first = min(first, len(sums) - 1)
-            before = sums[first] - self.counts[first]
-            last = min(int(np.searchsorted(sums, before + target)), len(sums) - 1)
-            return Predicate(self.domain.name, "between", (self._value(first), self._value(last)))
+            before = sums[at] - self.counts[at]
+            earliest, latest = max(sums[at] - target, 0), min(before, max(sums[-1] - target, 0))
+            begin = earliest + random.random() * max(latest - earliest, 0)
+            first = min(int(np.searchsorted(sums, begin, side="right")), at)
+            last = int(np.searchsorted(sums, sums[first] - self.counts[first] + target))
+            return Predicate(self.domain.name, "between", (self._value(first), self._value(min(max(last, at), len(sums) - 1))))
         order = random.permutation(len(self.values))
+        order = np.append(at, order[order != at])
         many = int(np.searchsorted(np.cumsum(self.counts[order]), target)) + 1
         return Predicate(self.domain.name, "in", tuple(self._value(place) for place in sorted(order[:many].tolist())))
 

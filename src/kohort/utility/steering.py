@@ -17,7 +17,8 @@ from kohort.utility.queries import BoundQuery, Questions
 if TYPE_CHECKING:
     from kohort.kernels.workload_cuts import Wanted
 
-MOST_QUERIES = 256  # the heaviest of them steer the cuts: each takes a byte a row
+MOST_QUERIES = 64  # the heaviest of them steer the cuts: each takes a byte a row, and time in every part
+MOST_CUTS = 32  # of one axis: the ends of the heaviest predicates
 TOLL = 1.0  # full widths that all predicates of a workload cost together where they are straddled
 
 
@@ -44,14 +45,15 @@ def wanted(questions: Questions, points: Points, unseen: Collection[str]) -> Wan
         members[:, column] = carried + 2 * fulfilled
         weights.append(query.query.weight / max(int(np.count_nonzero(fulfilled)), 1))
     codes = [_codes_held(bound.spans, points.axes[axis]) for axis, bound in predicates]
-    cuts = _cuts(codes, [axis for axis, _bound in predicates], points)
+    shares = _shares(chosen, number_of)
+    cuts = _cuts(codes, [axis for axis, _bound in predicates], shares, points)
     if not any(map(len, cuts)):
         return None
     sizes = [points.axes[axis].size for axis, _bound in predicates]
+    axis_sizes = [axis.size for axis in points.axes]
     extent = [_extent(axis, None) for axis in points.axes]
     asked = [_extent(points.axes[axis], bound.spans) for axis, bound in predicates]
     nodes = [_node_runs(axis) for axis in points.axes]
-    shares = _shares(chosen, number_of)
     asked_on: list[list[tuple[NDArray[np.bool_], float]]] = [[] for _ in points.axes]
     for held, share, (axis, _bound) in zip(codes, shares, predicates, strict=True):
         asked_on[axis].append((held, share))
@@ -65,13 +67,16 @@ def wanted(questions: Questions, points: Points, unseen: Collection[str]) -> Wan
         before=np.concatenate([before for before, _upto in asked]),
         upto=np.concatenate([upto for _before, upto in asked]),
         held=np.concatenate([np.cumsum(holds) for holds in codes]),
-        axis_start=np.cumsum([0, *(axis.size for axis in points.axes)])[:-1],
+        axis_start=np.cumsum([0, *axis_sizes])[:-1],
         axis_before=np.concatenate([before for before, _upto in extent]),
         axis_upto=np.concatenate([upto for _before, upto in extent]),
         node_first=np.concatenate([runs[0] for runs in nodes]),
         node_last=np.concatenate([runs[1] for runs in nodes]),
         cut_first=np.cumsum([0, *map(len, cuts)]),
         cut=np.concatenate(cuts).astype(np.int64),
+        piece_of=np.concatenate(
+            [np.searchsorted(found, np.arange(axis.size)) for found, axis in zip(cuts, points.axes, strict=True)]
+        ),
         members=members,
         jump=np.concatenate([jump for jump, _toll in tolls]),
         toll=np.concatenate([toll for _jump, toll in tolls]),
@@ -155,22 +160,23 @@ def _extent(axis: Axis, spans: Spans | None) -> tuple[NDArray[np.float64], NDArr
         return np.append(0.0, begin), np.append(0.0, end)
     low = np.maximum(spans.low.astype(np.float64), begin[0])
     high = np.maximum(np.minimum(spans.high.astype(np.float64) + spans.is_whole, end[-1]), low)
+    sums = np.append(0.0, np.cumsum(high - low))
 
     def below(places: NDArray[np.float64]) -> NDArray[np.float64]:
-        total = np.zeros(len(places))
-        for one, other in zip(low, high, strict=True):
-            total += np.clip(places, one, other) - one
-        return total
+        at = np.maximum(np.searchsorted(low, places, "right") - 1, 0)
+        return np.asarray(sums[at] + np.clip(places, low[at], high[at]) - low[at])
 
     return np.append(0.0, below(begin)), np.append(0.0, below(end))
 
 
-def _cuts(codes: list[NDArray[np.bool_]], axes: list[int], points: Points) -> list[NDArray[np.int64]]:
-    """Per axis: the codes after which some predicate begins or ends."""
-    ends: list[set[int]] = [set() for _ in points.axes]
-    for holds, axis in zip(codes, axes, strict=True):
-        ends[axis].update(np.flatnonzero(holds[1:-1] != holds[2:]) + 1)
-    return [np.array(sorted(found), np.int64) for found in ends]
+def _cuts(codes: list[NDArray[np.bool_]], axes: list[int], shares: list[float], points: Points) -> list[NDArray[np.int64]]:
+    """Per axis: the codes after which some predicate begins or ends; of too many, those of the heaviest."""
+    weights = [np.zeros(axis.size) for axis in points.axes]
+    for holds, axis, share in zip(codes, axes, shares, strict=True):
+        ends = np.flatnonzero(holds[1:-1] != holds[2:]) + 1
+        weights[axis][ends] += share / max(len(ends), 1)  # a predicate of many values is cut out by none of its ends
+    found = [np.argsort(-weight, kind="stable")[: min(MOST_CUTS, np.count_nonzero(weight))] for weight in weights]
+    return [np.sort(chosen) for chosen in found]
 
 
 def _node_runs(axis: Axis) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
