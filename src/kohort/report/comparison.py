@@ -25,9 +25,9 @@ figure { margin: 0 } figure svg { max-width: 100%; height: auto } figcaption { f
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(28rem, 1fr)); gap: 1.2rem }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .85rem; width: 100% }
 th, td { padding: .2rem .6rem; text-align: right; border-bottom: 1px solid #e2e2e2; white-space: nowrap }
-th:first-child, td:first-child { text-align: left } thead th { position: sticky; top: 0; background: #fff }
+th:first-child, td:first-child { text-align: left } .wide { overflow-x: auto }
 tr.taken td { font-weight: 600; background: #f2f7fb } td.refused { text-align: left; white-space: normal; color: #8a3b00 }
-@media print { body { margin: 0 } .charts { grid-template-columns: 1fr 1fr } thead th { position: static } }
+@media print { body { margin: 0 } .charts { grid-template-columns: 1fr 1fr } }
 """
 
 COLUMNS: tuple[tuple[str, str, str], ...] = (
@@ -112,8 +112,9 @@ def page(
     coloured = shown_in_colour(entries, taken)
     ks = sorted({entry.k for entry in entries})
     middle = ks[len(ks) // 2]
+    against = f"at k={ks[0]:,}" if len(ks) == 1 else "against k"
     drawn = [*against_k(entries, coloured), *models_against_k(entries, coloured)]
-    charts = "".join(_figure(svg, f"{title} against k") for title, svg in drawn)
+    charts = "".join(_figure(svg, f"{title} {against}") for title, svg in drawn)
     charts += _figure(
         loss_against_time(entries, coloured, middle),
         f"Loss against time at k={middle:,}; along the dashed front no method is beaten in both",
@@ -131,9 +132,10 @@ Every release was audited before it was measured.</p>
 <h2>Figures</h2><div class="charts">{charts}</div>
 {rectangles}
 <h2>All numbers</h2>{_table(entries, taken)}
-<p>Leaf loss: mean share of a cell that is lost, 0 to 1. C_DM and C_AVG are of classes as published. Seconds are of the
-CPU, for the partition once compiled. Query error: |answer - truth| / truth (of 1, where that is 0), mean by weight. Pairs off:
-share of the records that would have to change to give every pair of columns its distribution in the source, on average.{_models_told(entries)}</p>
+<p>Leaf loss: mean share of a cell that is lost, 0 to 1. C_DM and C_AVG are of classes as published. Seconds are of the CPU, for
+the partition once compiled. Query error: |answer - truth| / truth (of 1, where that is 0), mean by weight. Pairs off: share of
+the records that would have to change to give every pair of columns its distribution in the source, on average.
+{_models_told(entries)}</p>
 </body></html>
 """
 
@@ -167,7 +169,7 @@ def _table(entries: Sequence[Entry], taken: str) -> str:
     ]
     head = "".join(f"<th>{escape(title)}</th>" for title in ("method", "k", *(title for _name, title, _form in known)))
     body = "".join(_line(row, known, is_taken=row["method"] == taken) for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<div class='wide'><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
 
 
 def _line(row: Mapping[str, Any], columns: Sequence[tuple[str, str, str]], *, is_taken: bool) -> str:

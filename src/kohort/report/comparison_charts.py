@@ -58,14 +58,16 @@ def models_against_k(entries: Sequence[Entry], coloured: Sequence[str]) -> list[
     drawn = []
     for model in mined[0].models["models"] if mined else ():  # type: ignore[index]
         figure = _lines(mined, coloured, measure, partial(_score, model=model, data="release", measure=measure))
-        axes = figure.axes[0]
+        axes, is_upright = figure.axes[0], len({entry.k for entry in mined}) > 1
         original = sum(_score(entry, model, "original", measure) for entry in mined) / len(mined)
         without = sum(entry.models["majority"][measure]["mean"] for entry in mined) / len(mined)  # type: ignore[index]
-        for height, told in ((original, "trained on the original"), (without, "no model")):
-            axes.axhline(height, color="#555555", linewidth=1, linestyle=":", zorder=0)
-            axes.annotate(told, (0, height), xytext=(2, 2), textcoords="offset points", fontsize=7, color="#555555")
-        axes.set_yscale("linear")
-        axes.autoscale(axis="y")  # differences of a few percent are what is looked for
+        for at, told in ((original, "trained on the original"), (without, "no model")):
+            (axes.axhline if is_upright else axes.axvline)(at, color="#555555", linewidth=1, linestyle=":", zorder=0)
+            place, where = ((0, at), axes.get_yaxis_transform()) if is_upright else ((at, 1), axes.get_xaxis_transform())
+            side = "left" if at == max(original, without) else "right"  # so that two that are close do not meet
+            look: dict[str, Any] = {"fontsize": 7, "color": "#555555"} | ({} if is_upright else {"ha": side})
+            axes.annotate(told, place, xycoords=where, xytext=(2, 2), textcoords="offset points", **look)
+        axes.autoscale(axis="y" if is_upright else "x")  # differences of a few percent are what is looked for
         drawn.append((f"{model.capitalize()}: {'accuracy' if measure == 'accuracy' else 'R2'}", _svg(figure)))
     return drawn
 
@@ -77,7 +79,7 @@ def _score(entry: Entry, model: str, data: str, measure: str) -> float:
 def _lines(entries: Sequence[Entry], coloured: Sequence[str], label: str, value: Callable[[Entry], float]) -> Figure:
     ks = sorted({entry.k for entry in entries})
     if len(ks) == 1:
-        return _bars([entry for entry in entries if not entry.refused], coloured, label, value)
+        return _dots([entry for entry in entries if not entry.refused], coloured, label, value)
     figure, axes = _new(6.4, 3.4)
     place = {k: at for at, k in enumerate(ks)}  # k grows by doubling as often as by ones: evenly spaced, each is read
     for method in dict.fromkeys(entry.method for entry in entries):
@@ -93,27 +95,27 @@ def _lines(entries: Sequence[Entry], coloured: Sequence[str], label: str, value:
     return figure
 
 
-def _bars(entries: Sequence[Entry], coloured: Sequence[str], label: str, value: Callable[[Entry], float]) -> Figure:
-    """One k: a bar per method, the best on top."""
+def _dots(entries: Sequence[Entry], coloured: Sequence[str], label: str, value: Callable[[Entry], float]) -> Figure:
+    """One k: a dot per method, each on its line, the smallest on top."""
     known = sorted((entry for entry in entries if math.isfinite(value(entry))), key=value, reverse=True)
-    figure, axes = _new(6.4, 0.9 + 0.2 * len(known))
-    figures = [value(entry) for entry in known]
-    colours = [_look(entry.method, coloured)["color"] for entry in known]
-    axes.barh([entry.method for entry in known], figures, color=colours, height=0.7)
+    figure, axes = _new(6.4, 0.9 + 0.22 * len(known))
+    for height, entry in enumerate(known):
+        axes.plot(value(entry), height, **{**_look(entry.method, coloured), "linestyle": "", "markersize": 6})
+    axes.set_yticks(range(len(known)), [entry.method for entry in known])
     axes.tick_params(axis="y", labelsize=8, length=0)
+    axes.margins(y=0.8 / max(len(known), 1))
     axes.set_xlabel(label)
-    if figures and min(figures) > 0 and max(figures) > WIDE * min(figures):
-        axes.set_xscale("log")
+    _scale(axes, [value(entry) for entry in known], "x")
     return figure
 
 
-def _scale(axes: Axes, figures: Sequence[float]) -> None:
+def _scale(axes: Axes, figures: Sequence[float], along: str = "y") -> None:
     """By ratio where the largest would press the others to the ground; else from 0."""
     known = [figure for figure in figures if math.isfinite(figure)]
     if known and min(known) > 0 and max(known) > WIDE * min(known):
-        axes.set_yscale("log")
+        axes.set(**{f"{along}scale": "log"})
     else:
-        axes.set_ylim(bottom=0)
+        axes.set(**{f"{along}lim": (0, None)})
 
 
 def loss_against_time(entries: Sequence[Entry], coloured: Sequence[str], k: int) -> str:
