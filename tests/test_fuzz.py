@@ -12,10 +12,11 @@ from tests.fuzzing import RARE, Case, Ran
 
 SEED = int(os.environ.get("KOHORT_FUZZ_SEED", "20261116"))
 CASES = int(os.environ.get("KOHORT_FUZZ_CASES", "1600"))  # so that every change on the lists is made at least once
+FIRST = 600  # cases of `make test`
 CHUNK = 25  # cases a test: enough of them to spread over the cores, few enough to find the one
 
 
-@pytest.mark.parametrize("first", range(0, CASES, CHUNK))
+@pytest.mark.parametrize("first", [pytest.param(n, marks=pytest.mark.slow if n >= FIRST else ()) for n in range(0, CASES, CHUNK)])
 def test_whatever_is_asked(tmp_path, first):
     """No crash, no half file, no cell in a message, no success for what is wrong."""
     failed = []

@@ -18,6 +18,7 @@ from kohort.progress import Progress
 from tests import growing_oracles as plain
 from tests import oracles
 
+QUICKLY = ("auto", "mondrian", "k-member")
 QUICK = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 
 
@@ -35,7 +36,7 @@ def total_il(columns, method, k):
     return engine.publish().loss.total_il
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [pytest.param(name, marks=() if name in QUICKLY else pytest.mark.slow) for name in METHODS])
 @QUICK
 @given(made=oracles.tables(most=8), k=st.integers(2, 4))
 def test_no_method_is_better_than_the_best(method, made, k):
