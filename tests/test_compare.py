@@ -127,6 +127,12 @@ def test_what_cannot_be_kept_is_told_beside_the_others(sample, tmp_path):
     assert "No method could keep" in none.html()
 
 
+def test_a_table_that_no_method_can_read_is_refused_at_once():
+    table = pa.table({"age": ["31", "x", "47", "52"], "s": list("aabb")})
+    with pytest.raises(RequestError, match="Column 'age'"):
+        kohort.compare(table, quasi="age", sensitive="s", type={"age": "integer"}, k=2, methods=["mondrian"])
+
+
 def test_where_no_method_can_keep_what_is_promised_the_command_fails(sample, tmp_path):
     source, job = sample.write(tmp_path)
     asked = ["compare", str(source), "--job", str(job), "--k", "700", "--methods", "mondrian", "-o", str(tmp_path / "out")]

@@ -7,6 +7,7 @@ import io
 import json
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -114,6 +115,8 @@ def compare_methods(
         require_models()
     table, _origin = tables.read(source, job.encoding, job.columns)
     first = _engine(table, job, progress)
+    with suppress(PromiseError):  # what cannot be kept is a finding; a table that cannot be read is none
+        first.encode()
     schema = first._schema  # noqa: SLF001 - one house
     if target is not None:
         require_target(table, schema, target)
