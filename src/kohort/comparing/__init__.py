@@ -114,7 +114,7 @@ def compare_methods(
     if target is not None:
         require_models()
     table, _origin = tables.read(source, job.encoding, job.columns)
-    first = _engine(table, job, progress)
+    first = _engine(table, Job.build(job, k=ks[0]), progress)
     with suppress(PromiseError):  # what cannot be kept is a finding; a table that cannot be read is none
         first.encode()
     schema = first._schema  # noqa: SLF001 - one house
