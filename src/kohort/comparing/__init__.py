@@ -9,12 +9,13 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from kohort import __version__, staging, tables
+from kohort import staging, tables
 from kohort.comparing.journal import Journal, mark_of
 from kohort.comparing.pictures import two_columns
 from kohort.comparing.variants import Variant, variants_named
@@ -124,7 +125,7 @@ def compare_methods(
     workload = Workload.load(job.workload) if job.workload is not None else _drawn(table, schema, job)
     asked = {name: setting for name, setting in job.to_dict().items() if name != "threads"}
     queries = workload.to_dict() if workload else None
-    told = {"version": __version__, "job": asked, "workload": queries, "target": target}
+    told = {"version": version("kohort"), "job": asked, "workload": queries, "target": target}
     journal = Journal(folder, mark_of(table, told), force=force)
     questions = Questions(workload, table, schema) if workload else None
     pairs = [(variant, k) for k in ks for variant in variants]

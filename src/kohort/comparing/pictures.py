@@ -17,6 +17,7 @@ from kohort.publishing import boxes_of
 from kohort.report.comparison_charts import Box, boxes
 
 DRAWN = ("mondrian-1d", "mondrian", "auto")  # as paper 002 draws them, and the default
+MOST_ROWS = 100_000  # for which the default is drawn too: a picture should not take longer than what it shows
 MOST_TICKS = 6
 
 
@@ -30,7 +31,7 @@ def two_columns(table: pa.Table, job: Job, k: int) -> tuple[str, str]:
         return "", ""
     drawn: dict[str, list[Box]] = {}
     ticks: tuple[dict[float, str], ...] = ()
-    for method in DRAWN:
+    for method in DRAWN if table.num_rows <= MOST_ROWS else DRAWN[:-1]:
         try:
             engine = _engine(table, job, names, method, k)
         except KohortError:
