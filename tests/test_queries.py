@@ -239,6 +239,8 @@ def test_errors_are_relative_and_weighed():
     assert found.error == pytest.approx((3 * 0.5 + 2 + 1) / 7)
     assert found.to_dict()["median"] == 0.5
     assert "5 queries" in found.in_words()
+    one = Answers(Workload(asked.queries[:1]), truth[:1], np.array([15.0]), np.array([True]), ((),), 100)
+    assert one.in_words() == "The query of the workload is matched; its error is 50.0%."
 
 
 # --- workloads as files

@@ -154,6 +154,8 @@ class Answers:
     def in_words(self) -> str:
         """One sentence."""
         middle, far = np.median(self.errors), np.quantile(self.errors, 0.95)
+        if len(self.errors) == 1:
+            return f"The query of the workload is {'' if self.matched[0] else 'not '}matched; its error is {self.error:.1%}."
         told = f"{len(self.errors):,} queries of the workload are answered with an error of {self.error:.1%}"
         return f"{told} (by weight; median {middle:.1%}, 95 % within {far:.1%}); {self.matched.mean():.0%} are matched."
 
