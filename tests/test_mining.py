@@ -49,9 +49,8 @@ def published(table, job):
     engine.encode()
     engine.partition()
     engine.publish()
-    kept = np.flatnonzero(engine._partition.labels >= 0)
-    release = pa.Table.from_batches(engine._publication.batches(kept), engine._publication.schema)
-    return engine._table.take(pa.array(kept)), release, engine._schema
+    pair = engine.aligned()
+    return pair.source, pair.release, pair.schema
 
 
 def people(rows=300, seed=1):

@@ -70,9 +70,8 @@ def published(table: pa.Table, labels=None, job=None, **asked):
     else:
         engine._partition = Partition(np.array(labels, np.int64))
     engine.publish()
-    kept = np.flatnonzero(engine._partition.labels >= 0)
-    release = pa.Table.from_batches(engine._publication.batches(kept), engine._publication.schema)
-    return engine._table.take(pa.array(kept)), release, engine._schema
+    pair = engine.aligned()
+    return pair.source, pair.release, pair.schema
 
 
 def drawn(seed: int) -> tuple[pa.Table, list[int]]:

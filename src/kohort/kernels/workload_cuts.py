@@ -17,13 +17,13 @@ from kohort.kernels.packed import Layout
 from kohort.kernels.promises import Whole
 from kohort.kernels.widths import AxisTables
 
-CARRIED, ALL = np.uint8(1), np.uint8(2)  # in `members`: columns that are published as they are fulfil a query; all do
+CARRIED = np.uint8(1)  # in `members`: columns that are published as they are fulfil a query; the bit above: all columns do
 
 
 class Wanted(NamedTuple):
     """A workload on the axes of a table: Q queries, P predicates on axes, query by query."""
 
-    weight: NDArray[np.float64]  # (Q): of a squared record
+    weight: NDArray[np.float64]  # (Q): of a record by which an answer is off
     first: NDArray[np.int64]  # (Q + 1): where a query's predicates begin
     axis: NDArray[np.int64]  # (P)
     anything: NDArray[np.float64]  # (P): the share that fulfils it of a cell that tells nothing
@@ -164,7 +164,7 @@ def find_cuts(
         if now < 0:
             all_held[:] = 0
             for piece in range(pieces):
-                all_held[:, :many] += held[piece, :, :many]
+                _add(all_held, held[piece], many)
             now = _error(wanted, axes, active, many, box, all_held)
         rights[pieces - 1] = parts[pieces - 1]
         for piece in range(pieces - 2, -1, -1):
@@ -176,14 +176,22 @@ def find_cuts(
         for piece in range(pieces - 1):
             left += sizes[piece]
             _widen(left_box, parts[piece])
-            left_held[:, :many] += held[piece, :, :many]
+            _add(left_held, held[piece], many)
             if sizes[piece] == 0 or left < k or last - first - left < k:  # without records the cut is the one before
                 continue
-            right_held[:, :many] = all_held[:, :many] - left_held[:, :many]
+            for at in range(many):
+                right_held[0, at], right_held[1, at] = all_held[0, at] - left_held[0, at], all_held[1, at] - left_held[1, at]
             after = _error(wanted, axes, active, many, left_box, left_held)
             after += _error(wanted, axes, active, many, rights[piece + 1], right_held)
             if now - after > least:
                 gains[begin + piece], lefts[begin + piece] = now - after, left
+
+
+@inlined
+def _add(sums: NDArray[np.int64], other: NDArray[np.int64], many: int) -> None:
+    for at in range(many):
+        sums[0, at] += other[0, at]
+        sums[1, at] += other[1, at]
 
 
 @inlined
