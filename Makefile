@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all fuzz lint types format bench clean
+.PHONY: demo test test-all fuzz lint types format bench bench-scale bench-spark clean
 
 demo: $(VENV)/.core
 	$(BIN)/kohort demo
@@ -13,7 +13,7 @@ test: $(VENV)/.dev
 	$(BIN)/pytest -q -n auto --dist loadfile
 
 test-all: $(VENV)/.dev
-	$(BIN)/pytest -q -n auto -m "slow or not slow"
+	$(BIN)/pytest -q -n auto --dist loadfile -m "slow or not slow"
 
 # A longer run of the suite's generators; a failing case names the seed and the number that make it again.
 fuzz: CASES ?= 20000
@@ -36,6 +36,16 @@ format: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	KOHORT_DATA=$${KOHORT_DATA:-../shared/data} $(BIN)/python -m benchmarks.run
+
+# One machine, a table larger than memory: make bench-scale ROWS=100000000 (5 GB of disk, a quarter of an hour).
+bench-scale: ROWS ?= 10000000
+bench-scale: $(VENV)/.dev
+	ROWS=$(ROWS) $(BIN)/python -m benchmarks.scale
+
+# The same on a Spark cluster of two workers on this machine.
+bench-spark: ROWS ?= 2000000
+bench-spark: $(VENV)/.dev
+	ROWS=$(ROWS) $(BIN)/python -m benchmarks.spark_scale
 
 clean:
 	rm -rf $(VENV) kohort-demo

@@ -11,8 +11,8 @@ from kohort.algorithms import METHODS
 from kohort.algorithms.blocks import partition_table, rows_of_blocks
 from kohort.checks import Checks
 from kohort.cutting import cut_table
-from kohort.encoding import own_seed
 from kohort.job import Job
+from kohort.ordering import block_number, own_seed
 from kohort.progress import Progress
 
 TABLE = datasets.census(900, quasi=4)
@@ -47,8 +47,9 @@ def test_a_block_is_worked_on_as_if_it_were_alone(method):
     job, points, checks = bound(method=method, block=120)
     options, progress = job.method_options(), Progress(2)
     whole = partition_table(job.algorithm, points, checks, options, 7, 120, progress).labels
-    for number, rows in enumerate(rows_of_blocks(cut_table(points, checks, progress, largest=120))):
-        alone = job.algorithm.partition(points.take(rows), checks.take(rows), options, own_seed(7, number), progress).labels
+    for rows in rows_of_blocks(cut_table(points, checks, progress, largest=120)):
+        block, bound_to = points.take(rows), checks.take(rows)
+        alone = job.algorithm.partition(block, bound_to, options, own_seed(7, block_number(block)), progress).labels
         assert np.array_equal(np.unique(whole[rows], return_inverse=True)[1], np.unique(alone, return_inverse=True)[1])
     assert sorted(set(whole.tolist())) == list(range(whole.max() + 1))
 

@@ -67,7 +67,7 @@ def test_promise(method, promise, contract):
 
 
 @pytest.mark.parametrize("contract", ENGINE_CONTRACTS, ids=named)
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", [name for name in ENGINES if name != "spark"])  # that one is in test_spark.py
 def test_engine(engine, contract):
     contract(engine)
 

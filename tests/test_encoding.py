@@ -17,6 +17,7 @@ from kohort import encoding
 from kohort.axes import NumericAxis, Points, TreeAxis
 from kohort.errors import RequestError
 from kohort.job import Job
+from kohort.ordering import canonical_order, ties_of
 from kohort.schema import Schema, resolve
 
 RARE = "Xanthippe-4711"
@@ -251,7 +252,7 @@ def test_canonical_order_does_not_depend_on_the_order_given(rows, data):
         q1, q2, s = zip(*rows, strict=True)
         table = pa.table({"q1": q1, "q2": q2, "s": pa.array(s, pa.string())})
         schema = bind(table, quasi=["q1", "q2"], sensitive="s")
-        order = encoding.canonical_order(encoding.encode(table, schema), table, schema, seed)
+        order = canonical_order(encoding.encode(table, schema), ties_of(table, schema, seed))
         assert sorted(order.tolist()) == list(range(len(rows)))
         return [rows[place] for place in order]
 
@@ -265,5 +266,5 @@ def test_canonical_order_breaks_ties_by_the_seed():
     table = pa.table({"q": [1] * 20, "s": [f"s{number}" for number in range(20)]})
     schema = bind(table, quasi="q", sensitive="s")
     points = encoding.encode(table, schema)
-    orders = {tuple(encoding.canonical_order(points, table, schema, seed).tolist()) for seed in range(5)}
+    orders = {tuple(canonical_order(points, ties_of(table, schema, seed)).tolist()) for seed in range(5)}
     assert len(orders) == 5

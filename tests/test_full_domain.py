@@ -78,7 +78,7 @@ def test_labels_and_text_of_the_plain_version(method, made, k, suppress, doubled
     weights = [2 if doubled and number == 0 else 1 for number in range(len(columns))]
     engine = engine_for(columns, method, k, suppress=suppress, weight=dict(zip(columns, weights, strict=True)))
     labels, vector, levels = expected(columns, measures, method, of_size(k), budget, weights)
-    assert engine.publish().labels.tolist() == labels
+    assert engine.labels().tolist() == labels
     table, _evidence = engine.release_table()
     kept = [row for row in range(rows) if labels[row] >= 0]
     told = Counter(
@@ -154,7 +154,7 @@ def test_the_whole_promise_is_asked(method, made, k, promise, suppress, draw, by
     unit = {"unit": [PERSON]} if by_person else {}
     engine = engine_for(table, method, k, suppress=suppress, **{promise[0]: promise[1]}, **unit)
     labels, _vector, _levels = expected(columns, measures, method, stands, int(Fraction(str(suppress)) * rows))
-    assert engine.publish().labels.tolist() == labels
+    assert engine.labels().tolist() == labels
 
 
 @BOTH
@@ -175,7 +175,7 @@ def test_the_same_text_for_the_same_value_everywhere(method, table, k, ranges):
 
 
 def labels_of(columns, method, k, **job):
-    return engine_for(columns, method, k, **job).publish().labels.tolist()
+    return engine_for(columns, method, k, **job).labels().tolist()
 
 
 def test_least_loss_not_fewest_steps():
@@ -340,4 +340,4 @@ def test_a_class_that_stands_may_fail_once_those_left_out_join_it(method):
     beside = next(line for line in oracles.TREE[1:] if line[1] == under_one[1] != under_another[1])
     values = [under_one[0]] * 10 + [beside[0]] * 2 + [under_another[0]] * 10
     engine = engine_for({"tree": values, SECRET: ["w", "x"] * 5 + ["w"] * 2 + ["y", "z"] * 5}, method, 2, alpha=0.5, suppress=0.2)
-    assert sorted(engine.publish().labels.tolist()) == [-1] * 2 + [0] * 10 + [1] * 10
+    assert sorted(engine.labels().tolist()) == [-1] * 2 + [0] * 10 + [1] * 10

@@ -324,13 +324,13 @@ def test_the_audit_shows_the_grid_where_there_is_one(tmp_path):
 )
 def test_a_release_off_the_grid_is_refused(column, text, tmp_path, monkeypatch):
     """The cells are true and the classes are large enough; only the ends tell more than was asked for."""
-    honest = publishing.Boxes.labels
+    honest = publishing.Boxes.texts
 
-    def labels(self, number, axis):
+    def texts(self, number, axis):
         told = honest(self, number, axis).to_pylist()
-        return pa.array([told[0], text] if axis.name == column else told)
+        return pa.array([told[0], text] if axis.name == column else told).dictionary_encode()
 
-    monkeypatch.setattr(publishing.Boxes, "labels", labels)
+    monkeypatch.setattr(publishing.Boxes, "texts", texts)
     with pytest.raises(AuditError, match=r"\(grid: required 0, found 4\)"):
         kohort.anonymize(SOURCE, **JOB, method="mondrian", output=tmp_path / "out.csv")
     assert not list(tmp_path.iterdir())

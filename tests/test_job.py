@@ -322,6 +322,8 @@ SAME: dict[str, tuple[dict[str, Any], str, list[str]]] = {
     "keep order": ({"keep_order": True}, "keep_order = true", ["--keep-order"]),
     "row order": ({"row_order": "given"}, 'row_order = "given"', ["--row-order", "given"]),
     "engine": ({"engine": "memory"}, 'engine = "memory"', ["--engine", "memory"]),
+    "memory": ({"memory": "4GiB"}, 'memory = "4GiB"', ["--memory", "4GiB"]),
+    "master": ({"master": "local[4]"}, 'master = "local[4]"', ["--master", "local[4]"]),
     "threads": ({"threads": 2}, "threads = 2", ["--threads", "2"]),
     "type": ({"type": {"a": "text"}}, '[columns.a]\ntype = "text"', ["--type", "a=text"]),
     "weight": ({"weight": {"a": 2.5}}, "[columns.a]\nweight = 2.5", ["--weight", "a=2.5"]),
@@ -448,5 +450,15 @@ def test_each_setting_changes_the_release(tmp_path, monkeypatch, name):
 def test_every_setting_is_tried_above():
     compared = {key for given, _text, _flags in SAME.values() for key in given}
     assert compared | {"version", "promise", "columns", "role"} >= {*Job.model_fields, *Column.model_fields}
-    elsewhere = {"engine", "threads", "keep_order", "allow", "format", "encoding", "suppressed"}  # other tests
+    elsewhere = {
+        "engine",
+        "memory",
+        "master",
+        "threads",
+        "keep_order",
+        "allow",
+        "format",
+        "encoding",
+        "suppressed",
+    }  # other tests
     assert {*CHANGES, *elsewhere} == compared

@@ -48,7 +48,7 @@ def engine_for(columns, k, method, seed=7, **asked):
 def labels_of(columns, k, method, seed=7, **asked):
     engine = engine_for(columns, k, method, seed, **asked)
     engine.partition()
-    return engine.publish().labels.tolist()
+    return engine.labels().tolist()
 
 
 def oracle(method, columns, measures, k, seed, weights=None, quasi=None):

@@ -104,8 +104,7 @@ def test_a_suppressed_record_costs_one_per_cell():
 @given(sizes=st.lists(st.integers(1, 9), min_size=1, max_size=8), k=st.integers(2, 6))
 def test_classes_below_k_count_as_suppressed(sizes, k):
     labels = [number for number, size in enumerate(sizes) for _ in range(size)]
-    assert loss.discernibility(np.array(sizes), k) == oracles.discernibility(labels, k)
-    assert loss.mean_size(np.array(sizes), k) == pytest.approx(float(oracles.mean_size(labels, k)))
+    assert loss.discernibility(*np.unique(sizes, return_counts=True), k) == oracles.discernibility(labels, k)
 
 
 # --- paper 001: Tables 3, 7 and 8 with the education tree A2, and the figures of ALGORITHMS.md for them

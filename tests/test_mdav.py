@@ -37,7 +37,7 @@ def labels_of(columns, k, scale=None, **asked):
     engine.read(table)
     engine.encode()
     engine.partition()
-    return engine.publish().labels.tolist()
+    return engine.labels().tolist()
 
 
 @pytest.mark.parametrize("name", PUBLISHED)

@@ -40,7 +40,7 @@ def partition(columns, k, *, relaxed=False, hierarchy=None, threads=1, **job):
     engine.read(table)
     engine.encode()
     engine.partition()
-    labels = engine.publish().labels.tolist()
+    labels = engine.labels().tolist()
     return labels, sorted(Counter(labels).values())
 
 

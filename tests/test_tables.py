@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import kohort as kh
 from kohort import tables
 from kohort.errors import RequestError
-from kohort.files import csv_text
+from kohort.files import csv_rows, csv_text
 
 RARE = "Xanthippe-4711"  # planted; must not turn up where it does not belong
 ODD = [
@@ -121,6 +121,7 @@ def test_any_text_is_read_as_pythons_strict_reader_does_or_refused(body):
 def test_a_quote_at_the_border_of_a_block(tmp_path, monkeypatch, shift):
     """An inch mark inside a cell is no opening quote, wherever the reader's blocks begin."""
     monkeypatch.setattr(csv_text, "BLOCK", 32)
+    monkeypatch.setattr(csv_rows, "PIECE", 32)
     (tmp_path / "in.csv").write_text("a,b\n" + "1,xxxx\n" * 3 + "x" * shift + ',5" disk\n1,"q,""r"""\n2,z\n', encoding="utf-8")
     assert tables.read(tmp_path / "in.csv")[0].column("b").to_pylist() == ["xxxx"] * 3 + ['5" disk', 'q,"r"', "z"]
 
@@ -251,6 +252,8 @@ BAD = {
     "sheet.csv": (b"PK\x03\x04" + bytes(99), "spreadsheet"),
     "half a letter.csv": (b"\xff\xfe" + GOOD.encode("utf-16-le")[:-1], "line 3001 is not UTF-16 text"),
     "twice.csv": (b"a,b,a\n1,2,3\n", r"same name \(columns 1, 3\)"),
+    "twice without rows.csv": (b"a,b,a\n", r"same name \(columns 1, 3\)"),
+    "twice, and nothing else.csv": (b"a,b,a", r"same name \(columns 1, 3\)"),
     "cut.csv.gz": (ZIPPED[:-9], "gzip"),
     "harmed.csv.gz": (ZIPPED[:10] + b"\x07" + ZIPPED[11:], "gzip"),  # no such kind of block
     "wrong sum.csv.gz": (ZIPPED[:-8] + bytes(4) + ZIPPED[-4:], "gzip"),

@@ -13,16 +13,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kohort import auditor, frames, staging, tables
+from kohort import auditor, frames, tables
 from kohort.auditor import Evidence, Layout
 from kohort.auditor.bipartite import Cells
 from kohort.auditor.homogeneity import analyse
-from kohort.engines import ENGINES, Engine, Result
+from kohort.engines import Engine, Result, engine_for
 from kohort.engines.asked import Asked
 from kohort.engines.views import columns_of, release_view
 from kohort.errors import RequestError
 from kohort.inspecting import Inspection, inspect_table, require_header
 from kohort.job import Job
+from kohort.places import Place, place_of
 from kohort.progress import Progress
 from kohort.report.pictures import Pictures
 from kohort.schema import require_names, unknown_columns
@@ -43,7 +44,7 @@ class Release:
 
     job: Job
     evidence: Evidence
-    output: Path | None
+    output: Place | None
     _engine: Engine
     _result: Result
     _progress: Progress
@@ -62,7 +63,7 @@ class Release:
     @property
     def labels(self) -> NDArray[np.int64]:
         """The cluster of each row of the source, in the source's order; -1 = suppressed. Private: never publish it."""
-        return self._result.labels
+        return self._engine.labels()
 
     @property
     def loss(self) -> Loss:
@@ -86,11 +87,11 @@ class Release:
     @property
     def kept_suppressed(self) -> bool:
         """Whether the suppressed rows stay, as one class of `*`."""
-        return self._result.suppressed > 0 and self.evidence.rows == len(self.labels)
+        return self._result.suppressed > 0 and self.evidence.rows == self._result.rows
 
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> Evidence:
         """Stage the release beside `path`, audit what was staged, rename it into place; the audit's findings."""
-        return self._engine.release_file(Path(path), force)
+        return self._engine.release_file(place_of(path), force)
 
     def mine(self, target: str, **settings: Any) -> Mined:
         """How well models trained on the release predict a column of original rows (`kohort.utility.mining.mine`; extra `ml`)."""
@@ -106,7 +107,11 @@ class Release:
 
     def preview(self, rows: Sequence[int] | NDArray[np.int64]) -> tuple[pa.Table, pa.Table]:
         """These rows of the source before and after, side by side. For your own screen: it shows who is who."""
-        return self._engine.preview(np.asarray(rows, np.int64))
+        wanted = np.asarray(rows)
+        known = wanted.ndim == 1 and (not wanted.size or wanted.dtype.kind in "iu")
+        if not known or ((wanted < 0) | (wanted >= self._result.rows)).any():
+            raise RequestError(f"Rows to show are numbered from 0 to {self._result.rows - 1}.")
+        return self._engine.preview(wanted.astype(np.int64))
 
     def plot(self) -> Panels:
         """How many persons look alike, and how much of each column is lost: two matplotlib axes, shown by a notebook."""
@@ -138,6 +143,7 @@ class Release:
             **({} if self.answers is None else {"queries": self.answers.to_dict()}),
             "audit": self.evidence.to_dict(),
             "seconds": {step: round(seconds, 3) for step, seconds in self._progress.seconds.items()},
+            "cpu_seconds": {step: round(seconds, 3) for step, seconds in self._progress.cpu_seconds.items()},
             "output": str(self.output) if self.output else None,
         }
 
@@ -149,23 +155,23 @@ def anonymize(
     output: str | os.PathLike[str] | None = None,
     force: bool = False,
     progress: Progress | None = None,
+    spark: Any = None,
     **settings: Any,
 ) -> Release:
     """Publish a version of a table in which every record hides among at least k; prove it before handing it over.
 
-    `source` is a path, a pyarrow table, or a data frame that speaks Arrow. Say what is wanted by a job (object, dict or
-    file), by settings (`quasi=["age", "zip"], sensitive=["disease"], k=5`), or by a job changed by settings. With `output`
-    the release goes to that file, and only if its audit passes.
+    `source` is a path, a pyarrow table, a data frame that speaks Arrow, or one of Spark's (which then runs it, as it does in
+    the session `spark`). Say what is wanted by a job (object, dict or file), by settings (`quasi=["age", "zip"],
+    sensitive=["disease"], k=5`), or by a job changed by settings. With `output` the release goes to that file, and only if
+    its audit passes.
     """
     read_from = [source, job]
     job = Job.build(job, **settings).with_seed()
-    target = Path(output) if output is not None else None
-    if target is not None:
-        tables.format_of(target)
-        staging.require_free(target, force)
-        tables.require_other(target, [*read_from, *job.files()])
+    target = place_of(output) if output is not None else None
     progress = progress or Progress(job.threads)
-    engine = ENGINES[job.engine](job, progress)
+    engine = engine_for(job, source, progress, spark)
+    if target is not None:
+        engine.require_target(target, force, [*read_from, *job.files()])
     engine.read(source)
     engine.encode()
     engine.partition()

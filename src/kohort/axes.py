@@ -42,6 +42,18 @@ Codes = NDArray[np.unsignedinteger]
 Ends = tuple[Numbers, Numbers]
 
 
+class Whole(Protocol):
+    """What must be known of the whole table where only some of its rows are at hand."""
+
+    @property
+    def some_missing(self) -> tuple[bool, ...]:
+        """Per axis: whether any value is missing."""
+
+    @property
+    def deviations(self) -> tuple[float, ...]:
+        """Per axis: the standard deviation of its numbers, in ranges; 0 for categories."""
+
+
 class Axis(Protocol):
     """The part of an axis that does not depend on its kind. Boxes come as arrays, one entry per box."""
 
@@ -266,8 +278,8 @@ class Points:
     """True values of the axes whose codes are bins."""
     beside: Points | None = None
     """The sensitive columns as points, for methods that look at them too."""
-    whole: Points | None = None
-    """The points of the whole table, if these are some of them."""
+    whole: Whole | None = None
+    """The whole table, if these are some of its points."""
     objective: Objective = "leaf"
     """What searches lower that are free to choose; methods of a paper go by what that says."""
     label: Points | None = None
@@ -281,6 +293,20 @@ class Points:
         if self.whole is not None:
             return self.whole.some_missing
         return tuple(bool((column == 0).any()) for column in self.codes.T)
+
+    @cached_property
+    def deviations(self) -> tuple[float, ...]:
+        """Per axis: the standard deviation of its numbers in the whole table, in ranges; 0 for categories."""
+        if self.whole is not None:
+            return self.whole.deviations
+        return tuple(self._deviation(number, axis) for number, axis in enumerate(self.axes))
+
+    def _deviation(self, number: int, axis: Axis) -> float:
+        if not isinstance(axis, NumericAxis):
+            return 0.0
+        codes = self.codes[:, number]
+        values, counts = np.unique(self.exact.get(number, codes)[codes != 0], return_counts=True)
+        return deviation(axis, values if number in self.exact else axis.first[values.astype(np.int64) - 1], counts)
 
     @property
     def rows(self) -> int:
@@ -365,6 +391,14 @@ class Points:
         down, up, coarse_down, coarse_up = (np.concatenate(ends) for ends in number_ends)
         numbers = (scale, coarse_from, down, up, coarse_down, coarse_up)
         return AxisTables(full, numeric, start, sizes, height, *numbers, np.concatenate(ancestors), np.concatenate(cost))
+
+
+def deviation(axis: NumericAxis, numbers: Numbers, counts: NDArray[np.int64]) -> float:
+    """The standard deviation of numbers in ranges of their axis, each counted so often. Sums are exact: in any order."""
+    share = axis.offset(numbers) / (axis.range or 1.0)
+    rows = max(int(counts.sum()), 1)
+    mean = math.fsum((share * counts).tolist()) / rows
+    return math.sqrt(math.fsum(((share - mean) ** 2 * counts).tolist()) / rows)
 
 
 def difference(high: Numbers, low: Numbers) -> NDArray[np.float64]:

@@ -6,7 +6,7 @@ This is the method's own conscience, not the proof: the proof is the audit, whic
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -159,9 +159,9 @@ class Checks:
 
     def require_whole_table(self) -> None:
         """Fail early when not even one group of everybody would keep the promise; say what could be kept."""
-        problems = list(self._shortfalls())
-        if problems:
-            raise PromiseError("\n".join(problems))
+        size = self.rows if self.units is None else len(np.unique(self.units))
+        counts = [(secret, self._counts(secret)) for secret in self.secrets]
+        require_possible(self.k, size, "rows" if self.units is None else "persons", counts)
 
     def _counts(self, secret: Secret) -> NDArray[np.int64]:
         """How many rows, or persons, hold each value in these rows."""
@@ -170,15 +170,18 @@ class Checks:
         pairs = np.unique(self.units * np.int64(secret.values) + secret.codes)
         return np.bincount(pairs % secret.values, minlength=secret.values)
 
-    def _shortfalls(self) -> Iterator[str]:
-        size = self.rows if self.units is None else len(np.unique(self.units))
-        who = "rows" if self.units is None else "persons"
-        if 0 < size < self.k:
-            alone = f"a single {who[:-1]}" if size == 1 else f"{size} {who}"
-            more = f"Ask for k={size} or less, or give more {who}." if size >= 2 else f"Give more {who}."
-            yield f"k={self.k} cannot be kept: the table has {alone}, so no group can hold {self.k}. {more}"
-        for secret in self.secrets if size else ():
-            yield from _shortfalls_of(secret, self._counts(secret), size, who)
+
+def require_possible(k: int, size: int, who: str, counts: Sequence[tuple[Secret, NDArray[np.int64]]]) -> None:
+    """Fail when a table of so many rows or persons, who hold each value so often, would not even stand as one group."""
+    problems = []
+    if 0 < size < k:
+        alone = f"a single {who[:-1]}" if size == 1 else f"{size} {who}"
+        more = f"Ask for k={size} or less, or give more {who}." if size >= 2 else f"Give more {who}."
+        problems.append(f"k={k} cannot be kept: the table has {alone}, so no group can hold {k}. {more}")
+    for secret, of_values in counts if size else ():
+        problems += _shortfalls_of(secret, of_values, size, who)
+    if problems:
+        raise PromiseError("\n".join(problems))
 
 
 def _shortfalls_of(secret: Secret, counts: NDArray[np.int64], size: int, who: str) -> Iterator[str]:

@@ -12,7 +12,8 @@ import click
 
 from kohort import __version__
 from kohort.errors import KohortError, MachineError, PromiseError, RequestError, did_you_mean
-from kohort.flags import ENCODING, MISSING, PATH, PRESETS_TOLD, names, pairs, promise_flags, tree_flags
+from kohort.flags import ENCODING, MISSING, PATH, PLACE, PRESETS_TOLD, names, pairs, promise_flags, tree_flags
+from kohort.places import Place
 from kohort.running import run, say, watched_run, will_write
 
 if TYPE_CHECKING:
@@ -114,14 +115,14 @@ Examples:
     epilog=ANONYMIZE_EXAMPLES + PRESETS_TOLD,
     options_metavar="-o OUTPUT [OPTIONS]",
 )
-@click.argument("source", metavar="INPUT", type=PATH)
+@click.argument("source", metavar="INPUT", type=PLACE)
 @click.option(
     "-o",
     "--output",
     required=True,
-    type=PATH,
+    type=PLACE,
     metavar="OUTPUT",
-    help="File to write: .csv, .tsv, .parquet, .arrow; text may add .gz or .zst.",
+    help="File to write: .csv, .tsv, .parquet, .arrow; text may add .gz or .zst. Spark writes a folder.",
 )
 @promise_flags
 @click.option("--method", metavar="NAME", help="How groups are formed; `kohort methods` lists them. [default: auto]")
@@ -177,11 +178,17 @@ Examples:
 @click.option("--seed", type=int, metavar="7", help="Seed of the method. [default: drawn, and kept in the saved job]")
 @click.option("--keep-order", is_flag=True, default=None, help="Keep the order of the rows instead of shuffling them.")
 @click.option("--row-order", metavar="canonical|given", help="Order in which methods see the rows. [default: canonical]")
-@click.option("--engine", metavar="memory", help="Where the rows live. [default: memory]")
+@click.option(
+    "--engine",
+    metavar="auto|memory|disk|spark",
+    help="Where rows live; auto: on disk if they would not fit into memory. [default: auto]",
+)
+@click.option("--memory", metavar="2GiB", help="How much memory may be taken before rows go to disk, and then. [default: 2GiB]")
+@click.option("--master", metavar="URL", help="Where Spark is to run: local[4], spark://host:7077. [default: as it is set up]")
 @click.option("--save-job", type=PATH, metavar="FILE", help="Save what was asked, with the seed, as TOML or JSON.")
 @click.option("--force", is_flag=True, help="Replace OUTPUT, and the file of --save-job, if they exist.")
 def anonymize(
-    source: Path, output: Path, job_file: Path | None, as_json: bool, save_job: Path | None, force: bool, **settings: Any
+    source: Place, output: Place, job_file: Path | None, as_json: bool, save_job: Path | None, force: bool, **settings: Any
 ) -> None:
     """Anonymize INPUT into OUTPUT; OUTPUT appears only if its audit passes."""
     from kohort import api
@@ -192,7 +199,7 @@ def anonymize(
     if save_job:
         require_job_file(save_job, force)
         require_other(save_job, [source, *job.files()])
-    if job_file:
+    if job_file and isinstance(output, Path):
         require_other(output, [job_file])
     with watched_run(job.threads) as progress:
         will_write(output)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,47 +29,57 @@ def cut_table(
     """A label per row: parts that cannot be cut, or that have no more rows than `largest`. What a workload gains by comes
     first; with `answering` nothing else is cut, and nothing that gains less than this a row.
     """
-    from kohort.kernels import mondrian as kernels
-    from kohort.kernels.packed import pack
-
-    rows, columns = points.codes.shape
-    secrets = checks.row_secrets
-    sizes = [*(axis.size for axis in points.axes), *(secrets.max(axis=0, initial=0) + 1).tolist()]
-    layout, word_count = layout_of(sizes, columns)
-    words = np.zeros((2, word_count, rows), np.uint64)
-    pack(points.codes, layout, 0, words[0])
-    pack(secrets, layout, columns, words[0])
-    ids = np.empty((2, rows), np.uint32 if rows < 2**32 else np.uint64)
-    ids[0] = np.arange(rows)
-    begins = np.zeros(rows, np.bool_)
-    tables = points.kernel_tables()
-    longest = max(axis.size for axis in points.axes)
-    guards = _Guards(checks, longest)
-
-    def cut(first: int, last: int, side: int) -> Task:
-        def task() -> Iterable[Task]:
-            state = progress.slot()
-            scratch = np.empty((3, columns), np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
-            asking = _asking(points, answering)
-            with guards.borrowed(last - first) as guard:
-                piece = (words, ids, layout, first, last, side, tables, checks.k, guard, relaxed, *scratch, asking)
-                if last - first <= SMALL and not largest:
-                    kernels.cut_all(*piece, begins, state)
-                    return ()
-                middle = kernels.cut_once(*piece) if last - first > largest else -1
-            if middle < 0:
-                kernels.close(ids, first, last, side, begins)
-                state[0] = 0 if largest else last - first  # what is cut into blocks is not done yet
-                return ()
-            return cut(first, middle, 1 - side), cut(middle, last, 1 - side)
-
-        return task
-
-    if rows:
-        progress.run([cut(0, rows, 0)])
-    labels = np.empty(rows, np.int64)
-    labels[ids[0]] = np.cumsum(begins) - 1
+    cutting = _Cutting(points, checks, progress, relaxed=relaxed, largest=largest, answering=answering)
+    if points.rows:
+        progress.run([partial(cutting.cut, 0, points.rows, 0)])
+    labels = np.empty(points.rows, np.int64)
+    labels[cutting.ids[0]] = np.cumsum(cutting.begins) - 1
     return labels
+
+
+class _Cutting:
+    """One table being cut. Parts lie side by side in its arrays; `kernels.mondrian` says how."""
+
+    def __init__(
+        self, points: Points, checks: Checks, progress: Progress, *, relaxed: bool, largest: int, answering: float | None
+    ) -> None:
+        from kohort.kernels.packed import pack
+
+        self._points, self._checks, self._progress = points, checks, progress
+        self._relaxed, self._largest, self._answering = relaxed, largest, answering
+        rows, columns = points.codes.shape
+        secrets = checks.row_secrets
+        sizes = [*(axis.size for axis in points.axes), *(secrets.max(axis=0, initial=0) + 1).tolist()]
+        self._layout, word_count = layout_of(sizes, columns)
+        self._words = np.zeros((2, word_count, rows), np.uint64)
+        pack(points.codes, self._layout, 0, self._words[0])
+        pack(secrets, self._layout, columns, self._words[0])
+        self.ids = np.empty((2, rows), np.uint32 if rows < 2**32 else np.uint64)
+        self.ids[0] = np.arange(rows)
+        self.begins = np.zeros(rows, np.bool_)
+        self._tables = points.kernel_tables()
+        self._longest = max(axis.size for axis in points.axes)
+        self._guards = _Guards(checks, self._longest)
+
+    def cut(self, first: int, last: int, side: int) -> Iterable[Task]:
+        """Cut the part first..last once, or, if it is small, until nothing more can be cut."""
+        from kohort.kernels import mondrian as kernels
+
+        state, columns, longest, largest = self._progress.slot(), len(self._points.axes), self._longest, self._largest
+        scratch = np.empty((3, columns), np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
+        asking = _asking(self._points, self._answering)
+        with self._guards.borrowed(last - first) as guard:
+            rows = (self._words, self.ids, self._layout, first, last, side)
+            piece = (*rows, self._tables, self._checks.k, guard, self._relaxed, *scratch, asking)
+            if last - first <= SMALL and not largest:
+                kernels.cut_all(*piece, self.begins, state)
+                return ()
+            middle = kernels.cut_once(*piece) if last - first > largest else -1
+        if middle < 0:
+            kernels.close(self.ids, first, last, side, self.begins)
+            state[0] = 0 if largest else last - first  # what is cut into blocks is not done yet
+            return ()
+        return partial(self.cut, first, middle, 1 - side), partial(self.cut, middle, last, 1 - side)
 
 
 def _asking(points: Points, answering: float | None) -> Asking | None:

@@ -18,9 +18,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kohort import tables
-from kohort.encoding import splitmix64
 from kohort.errors import RequestError
 from kohort.job import Job
+from kohort.ordering import splitmix64
 
 Rows = tuple[tuple[str, ...], ...]
 
@@ -47,10 +47,10 @@ class Sample:
         return source, folder / "job.toml"
 
 
-def _uniform(rows: int, column: int, seed: int) -> NDArray[np.float64]:
+def _uniform(rows: int, column: int, seed: int, first: int = 0) -> NDArray[np.float64]:
     """One number in [0, 1) per row, by the row's number, the column's and the seed."""
     start = splitmix64(np.array([seed * 1_000_003 + column], np.uint64))
-    return (splitmix64(np.arange(rows, dtype=np.uint64) ^ start) >> np.uint64(11)).astype(np.float64) / 2.0**53
+    return (splitmix64(np.arange(first, first + rows, dtype=np.uint64) ^ start) >> np.uint64(11)).astype(np.float64) / 2.0**53
 
 
 def _choose(uniform: NDArray[np.float64], shares: Sequence[float] | NDArray[np.float64]) -> NDArray[np.int64]:
@@ -201,19 +201,22 @@ def _diagnoses(ages: NDArray[np.int64], female: NDArray[np.bool_], rows: int, se
 _SHAPES = (2, 74, 5, 7, 16, 41, 8, 14, 2)  # distinct values of nine columns, as in a census
 
 
-def census(rows: int, quasi: int = 9, seed: int = 1) -> pa.Table:
-    """A census-like table of any size: integers with skewed shares, every third column following the one before."""
+def census(rows: int, quasi: int = 9, seed: int = 1, first: int = 0) -> pa.Table:
+    """A census-like table of any size: integers with skewed shares, every third column following the one before.
+
+    `first` is the number of the first row: a large table is made piece by piece.
+    """
     columns: dict[str, pa.Array] = {}
     before = np.zeros(rows)
     for number in range(quasi):
         distinct = _SHAPES[number % len(_SHAPES)]
-        uniform = _uniform(rows, number, seed)
+        uniform = _uniform(rows, number, seed, first)
         if number % 3 == 2:
-            uniform = np.where(_uniform(rows, 100 + number, seed) < 0.5, before, uniform)
+            uniform = np.where(_uniform(rows, 100 + number, seed, first) < 0.5, before, uniform)
         before = uniform
         shares = np.ones(distinct) if distinct > 50 else 1 / np.arange(1, distinct + 1)
         columns[f"q{number + 1}"] = pa.array(_choose(uniform, shares).astype(np.int16))
-    columns["s1"] = pa.array(_choose(_uniform(rows, 50, seed), 1 / np.arange(1, 21)).astype(np.int16))
+    columns["s1"] = pa.array(_choose(_uniform(rows, 50, seed, first), 1 / np.arange(1, 21)).astype(np.int16))
     return pa.table(columns)
 
 

@@ -5,7 +5,8 @@ The exit code of the command line is a property of the error, so that every surf
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 
@@ -46,6 +47,15 @@ class CancelledError(KohortError):
     """The run was stopped from outside; nothing is published."""
 
     exit_code = 130
+
+
+@contextmanager
+def gathered(problems: list[str]) -> Iterator[None]:
+    """Note what is wrong with a request and go on, so that all of it is told at once."""
+    try:
+        yield
+    except RequestError as error:
+        problems += error.problems
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from kohort.places import place_of
 from kohort.presets import PRESETS
 
 
@@ -21,7 +22,15 @@ class _PathType(click.Path):
         return super().convert(value, param, ctx)
 
 
+class _PlaceType(_PathType):
+    """A path, or an address as it stands."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return place_of(super().convert(value, param, ctx))
+
+
 PATH = _PathType(path_type=Path)
+PLACE = _PlaceType()
 
 
 def names(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> list[str] | None:

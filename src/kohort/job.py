@@ -76,7 +76,11 @@ class Job(BaseModel):
     suppressed: Literal["leave", "star"] = Field(
         default="leave", description="suppressed rows leave the release, or stay as one class of * if that keeps the promise"
     )
-    engine: Literal["memory"] = "memory"
+    engine: Literal["auto", "memory", "disk", "spark"] = Field(
+        default="auto", description="where rows live; auto: in memory if they fit, else on disk, or where a Spark table is"
+    )
+    memory: str = Field(default="2GiB", description="what may be taken before rows go to disk, and then; at least 512MiB")
+    master: str | None = Field(default=None, description="where Spark runs, if it is to be started: local[4], spark://host:7077")
     threads: int | None = Field(default=None, ge=1, le=1024, description="all cores if not given")
     promise: Promise = Field(default_factory=Promise)
     columns: dict[str, Column] = Field(default_factory=dict)
@@ -85,6 +89,14 @@ class Job(BaseModel):
     @classmethod
     def _one_or_more(cls, given: Any) -> Any:
         return (given,) if isinstance(given, str) else given
+
+    @field_validator("memory", mode="before")
+    @classmethod
+    def _a_size(cls, given: Any) -> Any:
+        text = str(given) if isinstance(given, int) and not isinstance(given, bool) else given
+        if isinstance(text, str):
+            memory_size(text)
+        return text
 
     # --- building
 
@@ -120,6 +132,10 @@ class Job(BaseModel):
     # --- asking
 
     @property
+    def memory_bytes(self) -> int:
+        return memory_size(self.memory)
+
+    @property
     def algorithm(self) -> Method:
         return METHODS[self.method]
 
@@ -145,6 +161,11 @@ class Job(BaseModel):
     def compared(self) -> list[str]:
         """Sensitive columns that the method looks at too."""
         return self.names("sensitive") if self.algorithm.uses_secrets(self.method_options()) else []
+
+    def binding(self) -> dict[str, Any]:
+        """What binding the columns to a table needs to know beside them: the settings of `schema.bind`."""
+        measured = {*self.measured(), *self.compared()}
+        return {"folder": self.hierarchies, "missing": self.missing, "ranges": self.ranges, "measured": measured}
 
     def tree_files(self) -> list[Path]:
         """Every tree file that this job may read."""
@@ -195,6 +216,28 @@ class Job(BaseModel):
             file.write_text(moved.to_json() if file.suffix == ".json" else moved.to_toml(), encoding="utf-8")
         except OSError as error:
             raise MachineError(f"The job could not be saved to {file}: {error.strerror}.") from None
+
+
+LEAST_MEMORY, MOST_MEMORY = 512 << 20, 1 << 50
+_UNIT = re.compile("([kmgt]?)(?:i?b)?")
+
+
+def memory_size(given: str) -> int:
+    """How many bytes `2GiB`, `512m`, ... are.
+
+    >>> memory_size("2GiB"), memory_size("1.5 g") == 3 * 2**29
+    (2147483648, True)
+    """
+    found = re.fullmatch(r"\s*([0-9]+(?:[.][0-9]+)?)\s*([a-z]*)\s*", given.casefold())
+    unit = found and _UNIT.fullmatch(found[2])
+    if found is None or not unit:
+        raise ValueError("must be a size such as 2GiB or 512MiB.")
+    size = int(float(found[1]) * 1024 ** " kmgt".index(unit[1] or " "))
+    if size < LEAST_MEMORY:
+        raise ValueError("must be at least 512MiB.")
+    if size > MOST_MEMORY:
+        raise ValueError("must be at most 1024TiB.")
+    return size
 
 
 def require_job_file(file: Path, force: bool, kinds: tuple[str, ...] = (".toml", ".json")) -> None:

@@ -38,6 +38,7 @@ class Progress:
         self.cpu_seconds: dict[str, float] = {}
         self.step_name = ""
         self.total = 0
+        self.step_began = 0.0
         self.cancelled = self._stopped = False
         self.is_compiling = False
         self.note = note or (lambda _text: None)
@@ -55,6 +56,7 @@ class Progress:
         self.step_name, self.total = name, total
         self.cost_before = self.cost_now = 0
         started, started_cpu = time.perf_counter(), time.process_time()
+        self.step_began = started
         try:
             yield
             self.check()
@@ -62,6 +64,19 @@ class Progress:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started
             self.cpu_seconds[name] = self.cpu_seconds.get(name, 0.0) + time.process_time() - started_cpu
             self.step_name, self.total = "", 0
+
+    @contextmanager
+    def compiling(self) -> Iterator[None]:
+        """Say so when, inside this context, a kernel has to be compiled first."""
+        from kohort.kernels import on_compile
+
+        def tell(is_compiling: bool) -> None:
+            self.is_compiling = is_compiling
+            if is_compiling:
+                self.note("compiling kernels for this kind of job, once on this machine: up to half a minute")
+
+        with on_compile(tell):
+            yield
 
     def slot(self) -> NDArray[np.int64]:
         """A fresh (done, stop) pair for one kernel call."""

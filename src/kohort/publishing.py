@@ -6,10 +6,9 @@ Whatever is published of a quasi-identifier is a function of the cluster alone; 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -29,37 +28,67 @@ MEAN_DIGITS = 9  # of the column's range: digits that do not depend on the order
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """The published box of every cluster, in codes; true ends where codes are bins."""
+    """The published box of every cluster, in codes; true ends where codes are bins, means where they are published."""
 
     low: NDArray[np.int64]
     high: NDArray[np.int64]
     sizes: NDArray[np.int64]
     ends: Mapping[int, Ends]
+    means: Mapping[int, NDArray[np.float64]]
+    """Per axis that publishes one: each cluster's mean above the smallest number of the table."""
 
-    def labels(self, number: int, axis: Axis) -> pa.Array:
-        return axis.label(self.low[:, number], self.high[:, number], self.ends.get(number))
+    def texts(self, number: int, axis: Axis) -> pa.DictionaryArray:
+        """What is published of one axis for each cluster. Clusters share few intervals, so each is put into words once."""
+        low, high, ends = self.low[:, number], self.high[:, number], self.ends.get(number)
+        if ends is not None or not len(low):
+            return axis.label(low, high, ends).dictionary_encode()
+        first, place = _different(low * axis.size + high, axis.size**2)
+        coded = axis.label(low[first], high[first], None).dictionary_encode()
+        return pa.DictionaryArray.from_arrays(coded.indices.take(pa.array(place)), coded.dictionary)
 
 
-def boxes_of(points: Points, partition: Partition) -> Boxes:
+def _different(keys: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """An entry for each different key, and for each key the place of its own; keys are below `most`."""
+    if most > 4 * len(keys) + 1_000_000:
+        _keys, first, place = np.unique(keys, return_index=True, return_inverse=True)
+        return first, place
+    some = np.full(most, -1, np.int64)
+    some[keys] = np.arange(len(keys))
+    held = np.flatnonzero(some >= 0)
+    first = some[held]
+    some[held] = np.arange(len(held))
+    return first, some[keys]
+
+
+def boxes_of(points: Points, partition: Partition, schema: Schema) -> Boxes:
     """The box around each cluster's members, or the wider one that the method gave."""
     from kohort.kernels.boxes import bound_members
 
     labels = partition.labels
     sizes = np.bincount(labels[labels >= 0])
+    means = {
+        number: _means(points, number, labels, len(sizes))
+        for number, axis in enumerate(points.axes)
+        if schema.columns[axis.name].statistic != "range"
+    }
     if partition.boxes is not None:
         low, high = partition.boxes
         if partition.star is not None:  # the last group, which the method did not make
-            everything = np.array([axis.size - 1 for axis in points.axes], np.int64)
-            low, high = np.vstack([low, np.zeros_like(everything)]), np.vstack([high, everything])
-        return Boxes(low, high, sizes, {})
+            low, high = np.vstack([low, np.zeros(len(points.axes), np.int64)]), np.vstack([high, everything(points.axes)])
+        return Boxes(low, high, sizes, {}, means)
     shape = (len(sizes), len(points.axes))
     low = np.full(shape, np.iinfo(points.codes.dtype).max, points.codes.dtype)
     high = np.zeros(shape, points.codes.dtype)
     bound_members(points.codes, labels, low, high)
-    if partition.star is not None:  # missing and present at once: everything
-        low[partition.star], high[partition.star] = 0, [axis.size - 1 for axis in points.axes]
+    if partition.star is not None:
+        low[partition.star], high[partition.star] = 0, everything(points.axes)
     ends = {number: _true_ends(values, points.codes[:, number], labels, len(sizes)) for number, values in points.exact.items()}
-    return Boxes(low.astype(np.int64), high.astype(np.int64), sizes, ends)
+    return Boxes(low.astype(np.int64), high.astype(np.int64), sizes, ends, means)
+
+
+def everything(axes: Sequence[Axis]) -> NDArray[np.int64]:
+    """The high end of a box that holds everything, missing and present: it begins at 0 and publishes `*`."""
+    return np.array([axis.size - 1 for axis in axes], np.int64)
 
 
 def _true_ends(values: NDArray[np.generic], codes: NDArray[np.generic], labels: NDArray[np.int64], clusters: int) -> Ends:
@@ -67,50 +96,97 @@ def _true_ends(values: NDArray[np.generic], codes: NDArray[np.generic], labels: 
     order = np.lexsort([values[inside], labels[inside]])
     grouped, ordered = labels[inside][order], values[inside][order]
     first, after = np.searchsorted(grouped, np.arange(clusters)), np.searchsorted(grouped, np.arange(clusters), "right")
-    padded = np.append(ordered, ordered[:1])  # a cluster of missing values only has no ends; any will do
+    padded = np.append(ordered, values[:1])  # a cluster of missing values only has no ends; any will do
     return padded[np.minimum(first, len(ordered))], padded[np.maximum(after - 1, 0)]
+
+
+def _means(points: Points, number: int, labels: NDArray[np.int64], clusters: int) -> NDArray[np.float64]:
+    axis = points.axes[number]
+    assert isinstance(axis, NumericAxis)  # encoding refuses means of anything else
+    codes = points.codes[:, number]
+    inside = (labels >= 0) & (codes != 0)
+    values = points.exact[number] if number in points.exact else np.append(axis.first, 0)[codes.astype(np.int64) - 1]
+    sums = np.zeros((3, clusters), np.int64)
+    for total, part in zip(sums, parts_of_sum(axis, values[inside]), strict=True):
+        np.add.at(total, labels[inside], part)
+    return mean_of_parts(axis, *sums)
+
+
+def parts_of_sum(
+    axis: NumericAxis, values: NDArray[np.generic]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Numbers as ones, and as whole numbers of two parts: sums of these are exact, whatever the order, and add up."""
+    place = np.rint(axis.offset(values) / (axis.range or 1.0) * 2.0**52).astype(np.int64)
+    return np.ones_like(place), place >> 26, place & ((1 << 26) - 1)
+
+
+def mean_of_parts(axis: Axis, many: NDArray[np.int64], high: NDArray[np.int64], low: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The mean above the smallest number of the axis."""
+    assert isinstance(axis, NumericAxis)  # encoding refuses means of anything else
+    counts = np.maximum(many, 1)
+    return np.asarray((high / counts * 2.0**-26 + low / counts * 2.0**-52) * axis.range)
+
+
+# --- words
+
+
+Texts = dict[str, pa.DictionaryArray]
+"""By published column: the text of each cluster."""
+
+
+def texts_of(schema: Schema, axes: Sequence[Axis], boxes: Boxes) -> Texts:
+    """What is published of each cluster."""
+    number_of = {axis.name: number for number, axis in enumerate(axes)}
+    texts: Texts = {}
+    for name, source, statistic in schema.published():
+        if statistic == "value":
+            continue
+        number = number_of[source]
+        texts[name] = boxes.texts(number, axes[number])
+        if statistic == "mean":
+            texts[name] = _mean_texts(axes[number], boxes.means[number], texts[name])
+    return texts
+
+
+def classes_of(texts: Texts) -> NDArray[np.int64]:
+    """Per cluster: the number of its class, that is of its published combination. Clusters may share one."""
+    keys = np.zeros(len(next(iter(texts.values()))), np.int64)
+    keys_used = 1
+    for column in texts.values():
+        choices = len(column.dictionary) + 1
+        if keys_used * choices >= 2**63:  # squeeze the gaps out before the keys overflow
+            keys = np.unique(keys, return_inverse=True)[1]
+            keys_used = len(keys)
+        keys = keys * choices + (_places(column) + 1)
+        keys_used *= choices
+    return np.unique(keys, return_inverse=True)[1]
+
+
+def _mean_texts(axis: Axis, offsets: NDArray[np.float64], ranges: pa.DictionaryArray) -> pa.DictionaryArray:
+    """Means as text; where the range tells nothing, neither does the mean."""
+    assert isinstance(axis, NumericAxis)
+    if not axis.range:  # a constant, or all missing: the range says it
+        return ranges
+    told = ranges.dictionary_decode()
+    places = max(0, MEAN_DIGITS - math.ceil(math.log10(axis.range)))
+    smallest = Decimal(axis.first[0].item())
+    means = pa.array([_decimal_text(smallest + Decimal(offset), places) for offset in offsets.tolist()], pa.string())
+    means = pc.replace_substring(means, ".", ",") if axis.comma else means
+    return pc.if_else(pc.is_null(told), told, pc.if_else(pc.equal(told, ROOT), told, means)).dictionary_encode()
+
+
+# --- rows
 
 
 class Publication:
     """A release that can be made in any order of rows, batch by batch; nothing of the source is in its schema."""
 
-    def __init__(self, table: pa.Table, schema: Schema, points: Points, partition: Partition, boxes: Boxes) -> None:
+    def __init__(self, table: pa.Table, schema: Schema, texts: Texts, labels: NDArray[np.int64]) -> None:
         self._table = table
-        self._labels = partition.labels
-        self._by_cluster: dict[str, pa.DictionaryArray] = {}
-        self._sources: dict[str, str] = {}
-        number_of = {axis.name: number for number, axis in enumerate(points.axes)}
-        for name, source, statistic in schema.published():
-            if statistic == "value":
-                self._sources[name] = source
-                continue
-            number = number_of[source]
-            texts = boxes.labels(number, points.axes[number])
-            if statistic == "mean":
-                texts = _means(points, number, partition.labels, texts)
-            self._by_cluster[name] = texts.dictionary_encode()
-        self.columns = [name for name, _source, _statistic in schema.published()]
-
-    @cached_property
-    def schema(self) -> pa.Schema:
-        published = pa.dictionary(pa.int32(), pa.string())
-        kinds = (
-            published if name in self._by_cluster else self._table.schema.field(self._sources[name]).type for name in self.columns
-        )
-        return pa.schema(list(zip(self.columns, kinds, strict=True)))
-
-    def classes(self) -> NDArray[np.int64]:
-        """Per cluster: the number of its class, that is of its published combination. Clusters may share one."""
-        keys = np.zeros(len(next(iter(self._by_cluster.values()))), np.int64)
-        keys_used = 1
-        for texts in self._by_cluster.values():
-            choices = len(texts.dictionary) + 1
-            if keys_used * choices >= 2**63:  # squeeze the gaps out before the keys overflow
-                keys = np.unique(keys, return_inverse=True)[1]
-                keys_used = len(keys)
-            keys = keys * choices + (_places(texts) + 1)
-            keys_used *= choices
-        return np.unique(keys, return_inverse=True)[1]
+        self._labels = labels
+        self._by_cluster = texts
+        self._sources = {name: source for name, source, statistic in schema.published() if statistic == "value"}
+        self.schema = release_schema(schema, table.schema)
 
     def batches(self, order: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
         """The rows named by `order`, published."""
@@ -121,10 +197,18 @@ class Publication:
             yield pa.record_batch(
                 [
                     _gather(self._by_cluster[name], labels) if name in self._by_cluster else _carry(sources[name], rows)
-                    for name in self.columns
+                    for name in self.schema.names
                 ],
                 schema=self.schema,
             )
+
+
+def release_schema(schema: Schema, source: pa.Schema) -> pa.Schema:
+    """The columns of a release: texts of clusters, and what is carried in its type."""
+    texts = pa.dictionary(pa.int32(), pa.string())
+    return pa.schema(
+        [(name, source.field(of).type if statistic == "value" else texts) for name, of, statistic in schema.published()]
+    )
 
 
 def _places(texts: pa.DictionaryArray) -> NDArray[np.int32]:
@@ -176,24 +260,6 @@ def _nothing_hidden(cells: pa.Array) -> pa.Array:
     pq.write_table(pa.table({"cells": cells.cast(without_dictionaries(cells.type))}), sink, compression="none")
     seen = pq.ParquetFile(pa.BufferReader(sink.getvalue())).read().column(0).combine_chunks()
     return seen.cast(cells.type)
-
-
-def _means(points: Points, number: int, labels: NDArray[np.int64], ranges: pa.Array) -> pa.Array:
-    """The mean of each cluster's numbers as text; where the range tells nothing, neither does the mean."""
-    axis = points.axes[number]
-    assert isinstance(axis, NumericAxis)  # encoding refuses means of anything else
-    if not axis.range:  # a constant, or all missing: the range says it
-        return ranges
-    codes = points.codes[:, number]
-    inside = (labels >= 0) & (codes != 0)
-    values = points.exact[number] if number in points.exact else np.append(axis.first, 0)[codes.astype(np.int64) - 1]
-    counts = np.bincount(labels[inside], minlength=len(ranges))
-    offsets = np.bincount(labels[inside], axis.offset(values[inside]), minlength=len(ranges)) / np.maximum(counts, 1)
-    places = max(0, MEAN_DIGITS - math.ceil(math.log10(axis.range)))
-    smallest = Decimal(axis.first[0].item())
-    means = pa.array([_decimal_text(smallest + Decimal(offset), places) for offset in offsets.tolist()], pa.string())
-    means = pc.replace_substring(means, ".", ",") if axis.comma else means
-    return pc.if_else(pc.is_null(ranges), ranges, pc.if_else(pc.equal(ranges, ROOT), ranges, means))
 
 
 def _decimal_text(number: Decimal, places: int) -> str:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from kohort.errors import CancelledError, KohortError
+from kohort.places import Place
 
 if TYPE_CHECKING:
     from kohort.progress import Progress
@@ -66,9 +67,10 @@ _TARGET: dict[Path, object] = {}
 """What stood at a target before the run: if something else stands there, no message may say that nothing was published."""
 
 
-def will_write(path: Path) -> None:
+def will_write(place: Place) -> None:
     """Note what stands at a target, so that the last words can tell whether something was put there."""
-    _TARGET[path] = _state(path)
+    if isinstance(place, Path):
+        _TARGET[place] = _state(place)
 
 
 def _state(path: Path) -> object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from pydantic import Field, field_serializer, field_validator, model_validator
 
 from kohort import calendars, hierarchies, tree_builders
-from kohort.errors import RequestError, did_you_mean, listed
+from kohort.errors import RequestError, did_you_mean, gathered, listed
 from kohort.hierarchies import Tree
 from kohort.kinds import Kind
 from kohort.privacy import Secrecy
@@ -136,19 +136,37 @@ class Schema:
         ]
 
 
-def resolve(
+def resolve(columns: Mapping[str, Column], table: pa.Table, **asked: Any) -> Schema:
+    """Bind what is asked of columns to a table; every mistake at once. The settings are those of `bind`."""
+    schema = _named(columns, table.column_names, **asked)
+    problems = _header_problems(schema, table.schema)
+    with gathered(problems):
+        require_rows(schema, table.num_rows, lambda name: _looks_personal(table.column(name)))
+    if problems:
+        raise RequestError(problems)
+    return schema
+
+
+def bind(columns: Mapping[str, Column], header: pa.Schema, **asked: Any) -> Schema:
+    """The same for a table whose rows are not at hand: only its columns and their types. `folder` may hold trees named after
+    columns; `measured` are sensitive columns whose values need a tree or an order.
+    """
+    schema = _named(columns, header.names, **asked)
+    problems = _header_problems(schema, header)
+    if problems:
+        raise RequestError(problems)
+    return schema
+
+
+def _named(
     columns: Mapping[str, Column],
-    table: pa.Table,
+    names: list[str],
     *,
     folder: str | None = None,
     missing: tuple[str, ...] = (),
     ranges: Ranges = "tight",
     measured: Collection[str] = (),
 ) -> Schema:
-    """Bind what is asked of columns to a table; every mistake at once. `folder` may hold trees named after columns;
-    `measured` are sensitive columns whose values need a tree or an order.
-    """
-    names = table.column_names
     problems = unknown_columns(columns, names)
     undeclared = [name for name in names if name not in columns]
     if undeclared and any(name in names for name in columns):  # else the header may be somebody's record
@@ -158,15 +176,39 @@ def resolve(
             "unit (one person's rows share it), other (published as it is) or drop."
         )
     trees, tree_problems = load_trees(columns, folder, measured)
-    problems += tree_problems
-    schema = Schema(columns, tuple(names), trees, missing, ranges)
-    if not problems:
-        if not table.num_rows:
-            problems.append("The table has no rows.")
-        problems += _doubled(schema) + _not_carried(schema, table) + _unsafe(schema, table)
+    if problems + tree_problems:
+        raise RequestError(problems + tree_problems)
+    return Schema(columns, tuple(names), trees, missing, ranges)
+
+
+def _header_problems(schema: Schema, header: pa.Schema) -> list[str]:
+    return _doubled(schema) + _not_carried(schema, header)
+
+
+def require_rows(schema: Schema, rows: int, looks_personal: Callable[[str], str | None]) -> None:
+    """Refuse an empty table, and columns with the role other that could name a person by themselves, unless allowed."""
+    problems = [] if rows else ["The table has no rows."]
+    for name in unproven(schema) if rows >= SMALL_TABLE else ():
+        reason = looks_personal(name)
+        if reason:
+            problems.append(
+                f"Column {name!r} {reason}, so it may point to persons by itself. Make it identifier or drop; "
+                f"if it must be published as it is, allow it: --allow {name}."
+            )
     if problems:
         raise RequestError(problems)
-    return schema
+
+
+def unproven(schema: Schema) -> list[str]:
+    """Columns with the role other that nobody has allowed: each must be shown not to point to persons."""
+    return [name for name in schema.named("other") if not schema.columns[name].allow]
+
+
+def personal(rows: int, unique: int, words: float) -> str | None:
+    """Why a column may point to persons: how many rows hold a value of their own, or the mean words of its different texts."""
+    if unique >= NEAR_UNIQUE * rows:
+        return f"holds a value of its own in {unique} of {rows} rows"
+    return f"holds free text ({words:.0f} words a cell)" if words >= FREE_TEXT_WORDS else None
 
 
 def load_trees(
@@ -242,9 +284,9 @@ def _hint(name: str, names: list[str]) -> str:
     return did_you_mean(name, names)
 
 
-def _not_carried(schema: Schema, table: pa.Table) -> list[str]:
+def _not_carried(schema: Schema, header: pa.Schema) -> list[str]:
     """Columns of a type that the audit cannot read back, so that they cannot be proven to be as they were."""
-    kinds = {name: table.schema.field(name).type for name in schema.carried}
+    kinds = {name: header.field(name).type for name in schema.carried}
     return [
         f"Column {name!r} of type {kind} cannot be published as it is. Cast it to a plainer type, or drop it."
         for name, kind in kinds.items()
@@ -267,21 +309,6 @@ def _doubled(schema: Schema) -> list[str]:
     return [f"The release would have two columns named {listed(doubled)}. Rename the one in the table."] if doubled else []
 
 
-def _unsafe(schema: Schema, table: pa.Table) -> list[str]:
-    """Columns with the role other that could name a person by themselves, unless explicitly allowed."""
-    problems = []
-    for name in schema.named("other"):
-        if schema.columns[name].allow or table.num_rows < SMALL_TABLE:
-            continue
-        reason = _looks_personal(table.column(name))
-        if reason:
-            problems.append(
-                f"Column {name!r} {reason}, so it may point to persons by itself. Make it identifier or drop; "
-                f"if it must be published as it is, allow it: --allow {name}."
-            )
-    return problems
-
-
 def _looks_personal(column: pa.ChunkedArray) -> str | None:
     if pa.types.is_nested(column.type):  # Arrow counts no lists
         column = pa.chunked_array([pa.array([None if cell is None else str(cell) for cell in column.to_pylist()], pa.string())])
@@ -290,12 +317,13 @@ def _looks_personal(column: pa.ChunkedArray) -> str | None:
         return None
     counts = pc.value_counts(present)
     unique = pc.sum(pc.equal(counts.field("counts"), 1)).as_py() or 0
-    if unique >= NEAR_UNIQUE * len(column):
-        return f"holds a value of its own in {unique} of {len(column)} rows"
-    kind = present.type.value_type if pa.types.is_dictionary(present.type) else present.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        texts = counts.field("values")
-        words = pc.mean(pc.add(pc.count_substring_regex(texts.cast(pa.string()), r"\s+"), 1)).as_py()
-        if words >= FREE_TEXT_WORDS:
-            return f"holds free text ({words:.0f} words a cell)"
-    return None
+    words = words_of(counts.field("values"))
+    return personal(len(column), unique, 0.0 if words is None else pc.mean(words).as_py())
+
+
+def words_of(values: pa.Array) -> pa.Array | None:
+    """How many words each text has; nothing if these are no texts."""
+    kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        return None
+    return pc.add(pc.count_substring_regex(values.cast(pa.string()), r"\s+"), 1)

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from kohort import calendars
 from kohort.axes import TreeAxis
-from kohort.encoding import by_bytes, distinct, made_axis, on_tree, read_values
-from kohort.errors import RequestError
+from kohort.encoding import Distinct, by_bytes, distinct, made_axis, on_tree, read_values
+from kohort.errors import RequestError, gathered
 from kohort.hierarchies import Tree
 from kohort.privacy import Secrecy
 from kohort.schema import Schema
@@ -70,49 +70,56 @@ def encode_secrets(table: pa.Table, schema: Schema, secrecy: Mapping[str, Secrec
     secrets: list[Secret] = []
     problems: list[str] = []
     for name, asked in secrecy.items():
-        if not asked.asked:
-            continue
-        try:
-            secrets.append(_encode(table.column(name), name, schema, asked))
-        except RequestError as error:
-            problems += error.problems
+        if asked.asked:
+            with gathered(problems):
+                held, places = distinct(same_zeros(table.column(name)), name, schema.missing)
+                secrets.append(secret_of(held, schema, asked).take(places))
     if problems:
         raise RequestError(problems)
     return tuple(secrets)
 
 
+def same_zeros(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """-0.0 is 0.0: no second value to hide behind."""
+    return pc.add(column, pa.scalar(0.0, column.type)) if pa.types.is_floating(column.type) else column
+
+
 def encode_units(table: pa.Table, schema: Schema) -> NDArray[np.int64] | None:
     """The person of each row, as a number; None if each row is one."""
     for name in schema.named("unit"):
-        _values, persons = distinct(table.column(name), name, schema.missing)
-        nobody = persons < 0
-        if nobody.any():
-            raise RequestError(
-                f"Column {name!r} says which rows belong to one person, but is empty in {np.count_nonzero(nobody)} row(s), the "
-                f"first at row {int(np.argmax(nobody)) + 1}. Fill them in, or leave these rows out."
-            )
+        held, persons = distinct(table.column(name), name, schema.missing)
+        if held.some_missing:
+            raise nobody(name, int(held.counts[-1]), int(np.argmax(persons < 0)))
         return persons
     return None
 
 
-def _encode(column: pa.ChunkedArray, name: str, schema: Schema, asked: Secrecy) -> Secret:
-    if pa.types.is_floating(column.type):
-        column = pc.add(column, pa.scalar(0.0, column.type))  # -0.0 is 0.0: no second value to hide behind
-    values, places = distinct(column, name, schema.missing)
+def nobody(name: str, rows: int, first: int | None) -> RequestError:
+    """The error for rows that belong to no person."""
+    where = "" if first is None else f", the first at row {first + 1}"
+    return RequestError(
+        f"Column {name!r} says which rows belong to one person, but is empty in {rows} row(s){where}. "
+        "Fill them in, or leave these rows out."
+    )
+
+
+def secret_of(held: Distinct, schema: Schema, asked: Secrecy) -> Secret:
+    """A sensitive column by its different values alone: the codes are those of the values, the last is for missing."""
+    name, values = held.name, held.values
     texts, by_text = by_bytes(values, name)
     scale, ranks = Scale(), by_text[:-1]
     if asked.t is not None and asked.distance == "ordered":
-        scale, ranks = _order(values, places, name, schema, by_text[:-1])
+        scale, ranks = _order(held, schema, by_text[:-1])
     elif asked.t is not None and asked.distance == "tree":
-        scale, ranks = _tree(values, places, name, schema)
-    gone = int(np.any(places < 0))
+        scale, ranks = _tree(held, schema)
+    gone = int(held.some_missing)
     codes = np.zeros(len(values) + 1, np.int64)  # the last entry is for missing
     codes[np.argsort(ranks, kind="stable")] = np.arange(gone, gone + len(values))
     leaves = np.concatenate([[-1] * gone, np.sort(ranks)]).astype(np.int64) if asked.distance == "tree" else None
     code_of_text = dict(zip(texts.to_pylist(), codes[:-1][np.argsort(by_text[:-1])].tolist(), strict=True))
     if gone:
         code_of_text[MISSING] = 0
-    return Secret(name, asked, codes[places], _limits(name, asked, code_of_text, gone + len(values)), scale, leaves)
+    return Secret(name, asked, codes, _limits(name, asked, code_of_text, gone + len(values)), scale, leaves)
 
 
 def _limits(name: str, asked: Secrecy, code_of_text: Mapping[str, int], values: int) -> NDArray[np.float64]:
@@ -129,37 +136,32 @@ def _limits(name: str, asked: Secrecy, code_of_text: Mapping[str, int], values: 
     return limits
 
 
-def _order(
-    values: pa.Array, places: NDArray[np.int64], name: str, schema: Schema, by_text: NDArray[np.int64]
-) -> tuple[Scale, NDArray[np.int64]]:
+def _order(held: Distinct, schema: Schema, by_text: NDArray[np.int64]) -> tuple[Scale, NDArray[np.int64]]:
     """The rank of each value: on its tree, or by its number or date, equal ones by their text."""
-    asked = schema.columns[name]
+    name, asked = held.name, schema.columns[held.name]
     if name in schema.trees or isinstance(asked.hierarchy, Rule):
-        return _tree(values, places, name, schema)
-    if not len(values):
+        return _tree(held, schema)
+    if not len(held.values):
         return Scale(), by_text
-    reading = read_values(values, places, name, asked)
+    reading = read_values(held, asked)
     if reading.numbers is None:
         raise RequestError(
             f"Column {name!r} holds text, which has no order for t_distance=ordered. Give it one (--hierarchy "
             f"{name}=order:low,middle,high), or measure the distance as equal."
         )
-    ranks = np.empty(len(values), np.int64)
-    ranks[np.lexsort((by_text, reading.numbers))] = np.arange(len(values))
+    ranks = np.empty(len(held.values), np.int64)
+    ranks[np.lexsort((by_text, reading.numbers))] = np.arange(len(ranks))
     dates = reading.format or calendars.ISO if reading.kind in ("date", "timestamp") else None
     return Scale(dates=dates, comma=reading.comma), ranks
 
 
-def _tree(values: pa.Array, places: NDArray[np.int64], name: str, schema: Schema) -> tuple[Scale, NDArray[np.int64]]:
+def _tree(held: Distinct, schema: Schema) -> tuple[Scale, NDArray[np.int64]]:
     """The tree of the values, and the leaf of each."""
-    asked = schema.columns[name]
+    name, asked = held.name, schema.columns[held.name]
     if name in schema.trees:
         axis = TreeAxis(name, schema.trees[name])
     elif isinstance(asked.hierarchy, Rule):
-        axis = made_axis(values, places, name, asked, asked.hierarchy)
+        axis = made_axis(held, asked, asked.hierarchy)
     else:
         raise RequestError(f"Column {name!r} has no tree for t_distance=tree. Give it one (--hierarchy {name}=FILE).")
-    codes = on_tree(values, places, asked, axis)[1]
-    leaf_of = np.zeros(len(values) + 1, np.int64)  # the last entry is for missing
-    leaf_of[places] = codes - 1
-    return Scale(axis.tree), leaf_of[:-1]
+    return Scale(axis.tree), on_tree(held, asked, axis).codes[:-1] - 1

@@ -74,7 +74,7 @@ def require_free(target: Path, force: bool) -> None:
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
     """A private folder for what does not fit into memory, removed in the end."""
-    home = Path(tempfile.gettempdir())
+    home = _scratch_home()
     _sweep(home, SCRATCH, _remove_dead_scratch)
     folder = home / f"kohort-{secrets.token_hex(8)}"
     held = None
@@ -89,6 +89,14 @@ def scratch_folder() -> Iterator[Path]:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         _let_go(held)
+
+
+def _scratch_home() -> Path:
+    """Where scratch folders are made; not elsewhere, silently, if the one that is named cannot be used."""
+    home, named = Path(tempfile.gettempdir()), os.environ.get("TMPDIR")
+    if named and not (Path(named).is_dir() and os.access(named, os.W_OK | os.X_OK)):
+        raise MachineError(f"TMPDIR names {named}, where no scratch folder can be made. Name another folder.")
+    return home
 
 
 # --- what dead runs left

@@ -45,7 +45,7 @@ def _report(progress: Progress, done: threading.Event) -> None:
             continue
         if step == shown_step and now - shown_at < (TERMINAL_SECONDS if terminal else LOG_SECONDS):
             continue
-        share = f" {min(100 * progress.done // progress.total, 100)} %" if progress.total else ""
+        share = _share(progress)
         if progress.cost_now < progress.cost_before:
             share += f", loss now {progress.cost_now / progress.cost_before:.1%} of the first"
         share = ", compiling" if progress.is_compiling else share
@@ -54,6 +54,19 @@ def _report(progress: Progress, done: threading.Event) -> None:
         shown_at, shown_step, width = now, step, len(text)
     if terminal and width:
         _write(f"\r{'':<{width}}\r")
+
+
+def _share(progress: Progress) -> str:
+    """How far a step is, how fast, and how long it still takes if it goes on like that."""
+    done, total, seconds = progress.done, progress.total, time.perf_counter() - progress.step_began
+    rate = done / seconds if seconds > 0 else 0
+    if not total:
+        return f" {done:,} rows" if done else ""
+    share = f" {min(100 * done // total, 100)} %"
+    if rate and seconds > QUIET_SECONDS:
+        speed = f"{rate / 1e6:.1f} M" if rate >= 1e5 else f"{rate:,.0f}"
+        share += f", {speed} rows/s, about {max(total - done, 0) / rate:.0f} s left"
+    return share
 
 
 def _write(text: str) -> None:

@@ -1,15 +1,15 @@
 """A method over a whole table: as it is, or, if it compares rows with rows, inside blocks made by Mondrian's cuts.
 
 A table of up to twice the size asked for is one block; a larger one is cut into blocks of at most that size, each of which
-may stand. Blocks are numbered left to right and have their own random numbers, so the release does not depend on threads.
+may stand. A block's random numbers are its own, so the release depends neither on threads nor on where other blocks lie.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,10 @@ from kohort.algorithms.base import Method, Partition
 from kohort.axes import Points
 from kohort.checks import Checks
 from kohort.cutting import cut_table
-from kohort.encoding import own_seed
 from kohort.errors import PromiseError
 from kohort.groups import total_cost
 from kohort.improving import improve
+from kohort.ordering import block_number, own_seed
 from kohort.progress import Progress, Task
 
 
@@ -31,10 +31,8 @@ def partition_table(
     method: Method, points: Points, checks: Checks, options: Any, seed: int, block: int, progress: Progress, rounds: int = 0
 ) -> Partition:
     """What a method makes of a table, finished and improved: every group keeps the promise, no more is left out than allowed."""
-    run = _Run(method, options, rounds, progress)
-    if not method.in_blocks or not block or points.rows <= 2 * block:
-        return progress.aside(lambda: run.as_one(points, checks, seed))
-    return run.in_blocks(points, checks, seed, block)
+    run = Run(method, options, seed, block, rounds, progress)
+    return progress.aside(lambda: run.as_one(points, checks)) if run.is_one_block(points.rows) else run.in_blocks(points, checks)
 
 
 def made_by(method: Method, points: Points, checks: Checks, options: Any, seed: int, progress: Progress) -> Partition:
@@ -48,47 +46,94 @@ def made_by(method: Method, points: Points, checks: Checks, options: Any, seed: 
 
 
 @dataclass(frozen=True)
-class _Run:
+class Tale:
+    """What happened in some blocks; tales of different parts of a table add up."""
+
+    rows: int = 0
+    blocks: int = 0
+    suppressed: int = 0
+    taken: Mapping[str, int] = field(default_factory=dict)
+    """In how many blocks each start was taken, if there was a choice."""
+    tried: frozenset[str] = frozenset()
+    costs: tuple[int, int] = (0, 0)
+    """Before and after improvement."""
+
+    def __add__(self, other: Tale) -> Tale:
+        taken = dict(Counter(self.taken) + Counter(other.taken))
+        costs = self.costs[0] + other.costs[0], self.costs[1] + other.costs[1]
+        counts = self.rows + other.rows, self.blocks + other.blocks, self.suppressed + other.suppressed
+        return Tale(*counts, taken, self.tried | other.tried, costs)
+
+
+@dataclass(frozen=True)
+class Run:
     """One method at work."""
 
     method: Method
     options: Any
+    seed: int
+    block: int
     rounds: int
     progress: Progress
 
-    def as_one(self, points: Points, checks: Checks, seed: int) -> Partition:
+    def is_one_block(self, rows: int) -> bool:
+        """Whether a table of so many rows is worked on at once."""
+        return not self.method.in_blocks or not self.block or rows <= 2 * self.block
+
+    def as_one(self, points: Points, checks: Checks) -> Partition:
         """The whole table at once."""
-        made = self._made(points, checks, seed)
+        made = self._made(points, checks, self.seed)
         if made.boxes is not None:
             return made
-        before, after = self._finished(made, points, checks, seed, block=False)
-        told = (*self._ignored(points), *_chosen([made]), *_fell(points, before, after, checks, self.rounds))
-        return Partition(finishing.stand_alone(points, checks, after, self.progress), told=told)
+        before, after = self._finished(made, points, checks, self.seed, block=False)
+        labels = finishing.stand_alone(points, checks, after, self.progress)
+        return Partition(labels, told=self.told(points, checks, self._tale(points, made, before, after)))
 
-    def in_blocks(self, points: Points, checks: Checks, seed: int, largest: int) -> Partition:
+    def in_blocks(self, points: Points, checks: Checks) -> Partition:
         """Block by block, each by itself."""
-        blocks = rows_of_blocks(cut_table(points, checks, self.progress, largest=largest))
-        parts = [Partition(np.empty(0, np.int64))] * len(blocks)
-        started = [np.empty(0, np.int64)] * len(blocks)
+        labels, tale = self.of_part(points, checks)
+        labels = finishing.stand_alone(points, checks, labels, self.progress)
+        return Partition(labels, blocks=tale.blocks, told=self.told(points, checks, tale))
+
+    def of_part(self, points: Points, checks: Checks) -> tuple[NDArray[np.int64], Tale]:
+        """A part of a table that cuts have made, in blocks: it comes out the same whatever the other parts are."""
+        if not self.method.in_blocks:
+            made = self._made(points, checks, self.seed)
+            return made.labels, Tale(points.rows, 1)
+        blocks = rows_of_blocks(cut_table(points, checks, self.progress, largest=self.block))
+        labels = [np.empty(0, np.int64)] * len(blocks)
+        tales = [Tale()] * len(blocks)
 
         def work(number: int) -> Task:
             def task() -> Iterable[Task]:
-                own = own_seed(seed, number)
                 inside, bound = points.take(blocks[number]), checks.take(blocks[number])
+                own = own_seed(self.seed, block_number(inside))
                 try:
                     made = self._made(inside, bound, own)
                 except PromiseError as error:
-                    raise PromiseError(f"In block {number + 1} of {len(blocks)} (--block, 0 = none): {error}") from None
-                started[number], after = self._finished(made, inside, bound, own, block=True)
-                parts[number] = replace(made, labels=after)
+                    raise PromiseError(f"In a block of {inside.rows:,} rows (--block, 0 = none): {error}") from None
+                before, labels[number] = self._finished(made, inside, bound, own, block=True)
+                tales[number] = self._tale(inside, made, before, labels[number])
                 return ()
 
             return task
 
         self.progress.run([work(number) for number in range(len(blocks))])
-        before, after = _joined(blocks, started), _joined(blocks, [part.labels for part in parts])
-        told = (*self._ignored(points), *_chosen(parts), *_fell(points, before, after, checks, self.rounds))
-        return Partition(finishing.stand_alone(points, checks, after, self.progress), blocks=len(blocks), told=told)
+        return _joined(blocks, labels), sum(tales, Tale())
+
+    def told(self, points: Points, checks: Checks, tale: Tale) -> tuple[str, ...]:
+        """What was done and why, in sentences."""
+        return *self._ignored(points), *_chosen(tale), *_fell(points, checks, tale, self.rounds)
+
+    def _tale(self, points: Points, made: Partition, before: NDArray[np.int64], after: NDArray[np.int64]) -> Tale:
+        taken, suppressed = {made.start: 1} if made.start else {}, int(np.count_nonzero(after < 0))
+        costs = (0, 0)
+        if self.rounds:
+            searched = points.searched()
+            tables = searched.costs()
+            first = total_cost(searched, before, tables)
+            costs = first, first if after is before else total_cost(searched, after, tables)
+        return Tale(points.rows, 1, suppressed, taken, frozenset(made.starts), costs)
 
     def _ignored(self, points: Points) -> list[str]:
         """That an objective or a workload was named which nothing went by."""
@@ -149,28 +194,27 @@ def _joined(blocks: Sequence[NDArray[np.int64]], labels: Sequence[NDArray[np.int
     return whole
 
 
-def _chosen(parts: Sequence[Partition]) -> list[str]:
+def _chosen(tale: Tale) -> list[str]:
     """Which starts were taken, if there was a choice."""
-    taken = Counter(part.start for part in parts if part.start)
-    tried = sorted({name for part in parts for name in part.starts})
-    if not taken:
+    if not tale.taken:
         return []
-    where = [f"{name} in {many:,} of {len(parts):,} blocks" if len(parts) > 1 else name for name, many in taken.most_common()]
+    often = sorted(tale.taken.items(), key=lambda start: (-start[1], start[0]))
+    where = [f"{name} in {many:,} of {tale.blocks:,} blocks" if tale.blocks > 1 else name for name, many in often]
+    tried = sorted(tale.tried)
     why = f"which lost least of {', '.join(tried)}" if len(tried) > 1 else "which suits what is asked"
     return [f"Started with {', '.join(where)}, {why}."]
 
 
-def _fell(points: Points, before: NDArray[np.int64], after: NDArray[np.int64], checks: Checks, rounds: int) -> list[str]:
+def _fell(points: Points, checks: Checks, tale: Tale, rounds: int) -> list[str]:
     """By how much improvement lowered what it was asked to lower; that nobody was left out, although some might."""
     if not rounds:
         return []
-    stay = ["Nobody was left out: that would have lost more."] if checks.budget and not (after < 0).any() else []
+    stay = ["Nobody was left out: that would have lost more."] if checks.budget and not tale.suppressed else []
     if points.objective == "square-error":
         return [f"Improved the square error by effort {rounds}.", *stay]
     searched = points.searched()
-    tables = searched.costs()
-    whole = max(int(tables.full.sum()) * points.rows, 1)
-    first, last = (total_cost(searched, labels, tables) / whole for labels in (before, after))
+    whole = max(int(searched.costs().full.sum()) * tale.rows, 1)
+    first, last = (cost / whole for cost in tale.costs)
     how = f"fell from {first:.4f} to {last:.4f}" if last < first else f"stays {first:.4f}: nothing better was found"
     counted = "weighted " if len(set(searched.weights)) > 1 else ""
     return [f"Improved by effort {rounds}: {counted}{points.objective} loss in the search {how}.", *stay]

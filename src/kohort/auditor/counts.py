@@ -90,10 +90,10 @@ def same_class(quasi: Sequence[str]) -> str:
 
 
 def literal(text: str) -> str:
-    r"""A text in SQL. Engines do not agree on how a quote or a backslash is written inside one, but on their numbers.
+    r"""A text in SQL. Engines do not agree on what a quote, a backslash or a dollar means inside one, but on their numbers.
 
     >>> literal("NA"), literal("\\N")
     ("'NA'", "CONCAT('', CHR(92), 'N')")
     """
-    parts = [f"CHR({ord(part)})" if part in ("'", "\\") else f"'{part}'" for part in re.split(r"(['\\])", text)]
+    parts = [f"CHR({ord(part)})" if part in ("'", "\\", "$") else f"'{part}'" for part in re.split(r"(['\\$])", text)]
     return parts[0] if len(parts) == 1 else f"CONCAT({', '.join(parts)})"

@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 from kohort.auditor import dates, grid, sizes
-from kohort.auditor.counts import Run
+from kohort.auditor.counts import Run, literal
 from kohort.auditor.evidence import Check, Evidence, Verdict
 from kohort.auditor.promises import Ground, check_promises
 from kohort.hierarchies import Tree
@@ -92,7 +92,9 @@ def audit(
         return Evidence(0, 0, 0, 0, (_columns(found_columns, expected),), aliases)
     quasi = [alias for alias in aliases if alias.startswith("q")]
     by = ", ".join(quasi)
-    count = f"SELECT MIN(n), COUNT(*), SUM(n), SUM(n * n) FROM (SELECT COUNT(*) AS n FROM release GROUP BY {by}) AS classes"
+    sizes_of = f"SELECT COUNT(*) AS n FROM release GROUP BY {by}"
+    # The sum of squares of a large table is beyond 64 bits.
+    count = f"SELECT MIN(n), COUNT(*), SUM(n), SUM(CAST(n AS DECIMAL(38, 0)) * n) FROM ({sizes_of}) AS classes"
     smallest, classes, rows, squares = (int(value or 0) for value in run(count)[0])
     smallest, counted = sizes.smallest_in_persons(run, quasi) if persons else (smallest, count)
     checks = [
@@ -177,7 +179,7 @@ def _present(alias: str, original: Original) -> str:
     """The source's cell, NULL where it is missing; as text unless it is a number."""
     if alias in original.typed:
         return f"{alias}_original"
-    tokens = ", ".join("'" + token.replace("'", "''") + "'" for token in ("", *original.missing))
+    tokens = ", ".join(literal(token) for token in ("", *original.missing))
     text = f"CAST({alias}_original AS STRING)"
     return f"CASE WHEN {text} IN ({tokens}) THEN NULL ELSE {text} END"
 

@@ -38,7 +38,7 @@ def two_columns(table: pa.Table, job: Job, k: int) -> tuple[str, str]:
             continue
         points = engine._points  # noqa: SLF001 - one house
         ticks = tuple(_ticks(axis, points.codes[:, number], k) for number, axis in enumerate(points.axes))
-        found = boxes_of(points, engine._partition)  # noqa: SLF001
+        found = boxes_of(points, engine._partition, engine._schema)  # noqa: SLF001
         drawn[method] = sorted(
             {
                 (float(low[0]), float(high[0]), float(low[1]), float(high[1]))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from kohort.engines.base import Engine, Result
-from kohort.engines.memory import MemoryEngine
+from kohort.engines.choosing import ENGINES, engine_for
 
-ENGINES: dict[str, type[Engine]] = {"memory": MemoryEngine}
-
-__all__ = ["ENGINES", "Engine", "Result"]
+__all__ = ["ENGINES", "Engine", "Result", "engine_for"]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kohort import staging, tables
 from kohort.auditor import Evidence
 from kohort.job import Job
+from kohort.places import Place, local
 from kohort.progress import Progress
 from kohort.utility.loss import Loss
 from kohort.utility.pairs import Pair
@@ -22,12 +24,13 @@ from kohort.utility.queries import Answers
 class Result:
     """What a method made of the source, in figures; the rows stay with the engine."""
 
-    labels: NDArray[np.int64]
+    rows: int
+    """Of the source."""
     loss: Loss
     clusters: int
     blocks: int
-    class_sizes: NDArray[np.int64]
-    """In rows, or in persons where these have several."""
+    sizes: Counted
+    """Of the classes: in rows, or in persons where these have several."""
     suppressed: int
     axes: dict[str, str]
     """What was applied to each quasi-identifier."""
@@ -36,13 +39,42 @@ class Result:
     answers: Answers | None = None
     """What the release answers to the job's workload."""
 
+    @property
+    def class_sizes(self) -> NDArray[np.int64]:
+        """The size of every class, ascending."""
+        return np.repeat(*self.sizes)
+
+
+Counted = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Different sizes, and how many there are of each."""
+
+
+def counted(sizes: NDArray[np.generic]) -> Counted:
+    """How many there are of each size."""
+    different, many = np.unique(sizes, return_counts=True)
+    return different.astype(np.int64), many.astype(np.int64)
+
+
+def require_file(target: Place, force: bool, sources: Sequence[Any]) -> None:
+    """See `Engine.require_target`, for those that write one file on this machine."""
+    path = local(target)
+    tables.format_of(path)
+    staging.require_free(path, force)
+    tables.require_other(path, sources)
+
 
 class Engine(Protocol):
     """One run over one source. The steps are called in the order they stand here."""
 
     name: str
+    writes_folders: bool
+    """Whether a release is a folder of files whose rows have no order."""
 
-    def __init__(self, job: Job, progress: Progress) -> None: ...
+    def __init__(self, job: Job, progress: Progress, rows_at_once: int | None = None) -> None:
+        """`rows_at_once`: work on parts of no more rows, where an engine does so at all. The release is the same."""
+
+    def require_target(self, target: Place, force: bool, sources: Sequence[Any]) -> None:
+        """Refuse a target that cannot be written, or that the run reads from, before any work is done. If a file is wanted."""
 
     def read(self, source: Any) -> None:
         """Take the source in, and bind the job's columns to it."""
@@ -56,6 +88,9 @@ class Engine(Protocol):
     def publish(self) -> Result:
         """Labels to a release that can be written; how much it loses."""
 
+    def labels(self) -> NDArray[np.int64]:
+        """The cluster of each row of the source; -1 = suppressed."""
+
     def aligned(self) -> Pair:
         """The source and the release row by row, without those left out. For measuring only."""
 
@@ -65,5 +100,5 @@ class Engine(Protocol):
     def release_table(self) -> tuple[Any, Evidence]:
         """The release as the kind of data frame that the source was, a pyarrow table if it was a file; audited."""
 
-    def release_file(self, target: Path, force: bool) -> Evidence:
+    def release_file(self, target: Place, force: bool) -> Evidence:
         """The release as a file: staged, audited, renamed into place only if the audit passes."""

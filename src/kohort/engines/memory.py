@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,20 +12,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kohort import auditor, encoding, frames, publishing, schema, sensitive, staging, tables
+from kohort import encoding, frames, ordering, publishing, schema, sensitive, staging, tables
 from kohort.algorithms import Partition
-from kohort.algorithms.blocks import partition_table
 from kohort.auditor import Evidence
 from kohort.axes import Points
 from kohort.checks import Checks
-from kohort.engines.base import Result
-from kohort.engines.claims import Claims, grounds_of
-from kohort.engines.settling import settle
-from kohort.engines.views import columns_of, release_view
-from kohort.errors import AuditError
+from kohort.engines.base import Result, counted, require_file
+from kohort.engines.partitioning import partition_whole
+from kohort.engines.proof import Proof, require_passed
 from kohort.frames import FrameKind
 from kohort.job import Job
-from kohort.kernels import on_compile
+from kohort.places import Place, local
 from kohort.progress import Progress
 from kohort.publishing import Publication
 from kohort.schema import Schema
@@ -39,8 +37,10 @@ class MemoryEngine:
     """See `Engine`."""
 
     name = "memory"
+    writes_folders = False
 
-    def __init__(self, job: Job, progress: Progress) -> None:
+    def __init__(self, job: Job, progress: Progress, rows_at_once: int | None = None) -> None:
+        del rows_at_once
         self._job = job
         self._progress = progress
         self._source: Any
@@ -54,19 +54,15 @@ class MemoryEngine:
         self._publication: Publication
         self._order: NDArray[np.int64]
 
+    def require_target(self, target: Place, force: bool, sources: Sequence[Any]) -> None:
+        require_file(target, force, sources)
+
     def read(self, source: Any) -> None:
         with self._progress.step("read"):
             self._source = source
             job = self._job
             self._table, self._origin = tables.read(source, job.encoding, job.columns)
-            self._schema = schema.resolve(
-                job.columns,
-                self._table,
-                folder=job.hierarchies,
-                missing=job.missing,
-                ranges=job.ranges,
-                measured={*job.measured(), *job.compared()},
-            )
+            self._schema = schema.resolve(job.columns, self._table, **job.binding())
             if job.workload is not None:
                 self._questions = Questions(Workload.load(job.workload), self._table, self._schema)
 
@@ -90,47 +86,38 @@ class MemoryEngine:
                 self._points = replace(self._points, beside=encoding.encode(table, self._schema, job.compared()))
 
     def partition(self) -> None:
-        job, points, checks = self._job, self._points, self._checks
-        options, seed = job.method_options(), job.seed or 0
-        with self._progress.step("partition", total=points.rows), on_compile(self._say_compiling):
-            order = None
-            if job.row_order == "canonical" and (job.suppress or job.rounds or job.algorithm.uses_row_order(options)):
-                order = encoding.canonical_order(points, self._table, self._schema, seed)
-                points, checks = points.take(order), checks.take(order)
-            made = partition_table(job.algorithm, points, checks, options, seed, job.block, self._progress, job.rounds)
-            if order is not None:
-                labels = np.empty_like(made.labels)
-                labels[order] = made.labels
-                made = replace(made, labels=labels)
-            star = job.suppressed == "star"
-            self._partition = settle(self._points, self._checks, made, self._classes, self._progress, star=star)
+        points = self._points
+        with self._progress.step("partition", total=points.rows), self._progress.compiling():
+            self._partition = partition_whole(self._job, self._schema, points, self._checks, self._ties, self._progress)
 
-    def _classes(self, partition: Partition) -> NDArray[np.int64]:
-        """Per row: the class that it will be published in; -1 = suppressed."""
-        boxes = publishing.boxes_of(self._points, partition)
-        classes = Publication(self._table, self._schema, self._points, partition, boxes).classes()
-        return np.append(classes, -1)[partition.labels]
+    def _ties(self) -> NDArray[np.uint64]:
+        return ordering.ties_of(self._table, self._schema, self._job.seed or 0)
 
     def publish(self) -> Result:
         points, partition = self._points, self._partition
-        with self._progress.step("publish"), on_compile(self._say_compiling):
-            boxes = publishing.boxes_of(points, partition)
-            self._publication = Publication(self._table, self._schema, points, partition, boxes)
+        with self._progress.step("publish"), self._progress.compiling():
+            boxes = publishing.boxes_of(points, partition, self._schema)
+            texts = publishing.texts_of(self._schema, points.axes, boxes)
+            self._publication = Publication(self._table, self._schema, texts, partition.labels)
             self._order = self._row_order(partition.labels)
-            classes = self._publication.classes()
-            is_star = np.equal(partition.labels, -1 if partition.star is None else partition.star)
-            measured = loss.measure(points, partition, boxes, classes, self._job.promise.k)
+            classes = publishing.classes_of(texts)
+            sums = loss.sums_of(points, partition.labels, boxes)
+            rows_of_classes = counted(np.bincount(classes, boxes.sizes))
         return Result(
-            labels=np.where(is_star, -1, partition.labels),
-            loss=measured,
+            rows=points.rows,
+            loss=sums.measured([axis.name for axis in points.axes], rows_of_classes, self._job.promise.k),
             clusters=len(boxes.sizes),
             blocks=partition.blocks,
-            class_sizes=self._checks.sizes(np.append(classes, -1)[partition.labels]),
-            suppressed=int(np.count_nonzero((partition.labels < 0) | is_star)),
+            sizes=counted(self._checks.sizes(np.append(classes, -1)[partition.labels])),
+            suppressed=int(np.count_nonzero(self.labels() < 0)),
             axes={axis.name: axis.describe() for axis in points.axes},
             told=partition.told,
             answers=None if self._questions is None else self.ask(self._questions),
         )
+
+    def labels(self) -> NDArray[np.int64]:
+        labels, star = self._partition.labels, self._partition.star
+        return labels if star is None else np.where(labels == star, -1, labels)
 
     def ask(self, questions: Questions) -> Answers:
         """What the release answers."""
@@ -158,18 +145,19 @@ class MemoryEngine:
                 release = frames.give_back(table, self._origin, self._schema.carried)
                 table = tables.read(release)[0] if self._origin.readable_again else table
         evidence = self._audit(table, None)  # what the user gets, on its way back
-        _require(evidence)
+        require_passed(evidence)
         return release, evidence
 
-    def release_file(self, target: Path, force: bool) -> Evidence:
-        form = tables.format_of(target, self._origin.delimiter if isinstance(self._origin, Format) else ",")
-        tables.require_other(target, [self._source, *self._job.files()])
-        with staging.staged(target, force) as part:
+    def release_file(self, target: Place, force: bool) -> Evidence:
+        path = local(target)
+        form = tables.format_of(path, self._origin.delimiter if isinstance(self._origin, Format) else ",")
+        tables.require_other(path, [self._source, *self._job.files()])
+        with staging.staged(path, force) as part:
             with self._progress.step("publish"):
                 publication = self._publication
                 tables.batches_to_file(publication.batches(self._order), publication.schema, part, form)
             evidence = self._audit(part, form)
-            _require(evidence)
+            require_passed(evidence)
         return evidence
 
     def _row_order(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -184,37 +172,8 @@ class MemoryEngine:
 
     def _audit(self, release: pa.Table | Path, form: Format | None) -> Evidence:
         with self._progress.step("audit"):
-            claims = Claims.of(self._schema)
-            original = claims.original(self._schema, self._points.axes, self._table.schema, len(self._order))
-            rows = pa.array(self._order)
-            originals = {
-                alias: claims.cell(alias, self._table.column(source).take(rows), original, form)
-                for alias, source in claims.sources.items()
-            }
-            for unit in self._schema.named("unit"):  # whose each row is: counted, never published
-                originals["u1"] = tables.as_text(self._table.column(unit).take(rows))
-            grounds = grounds_of(self._checks.secrets)
-            with release_view(release, form, claims.layout, self._progress.threads, originals, grounds) as run:
-                return auditor.audit(
-                    run,
-                    claims.layout,
-                    self._job.promise,
-                    columns_of(release, form),
-                    original,
-                    secrecy=self._job.secrecy(),
-                    persons="u1" in originals,
-                    missing=claims.missing(self._schema, self._table.schema, form),
-                    grounds=grounds,
-                )
-
-    def _say_compiling(self, is_compiling: bool) -> None:
-        self._progress.is_compiling = is_compiling
-        if is_compiling:
-            self._progress.note("compiling kernels for this kind of job, once on this machine: up to half a minute")
-
-
-def _require(evidence: Evidence) -> None:
-    failures = evidence.failures()
-    if failures:
-        told = "; ".join(f"{check.name}: required {check.required}, found {check.found}" for check in failures)
-        raise AuditError(f"The audit refused the release, so nothing was published ({told}).")
+            proof = Proof.of(
+                self._job, self._schema, self._points.axes, self._table.schema, len(self._order), self._checks.secrets
+            )
+            originals = proof.originals(lambda name: self._table.column(name).take(pa.array(self._order)), form)
+            return proof.audit(release, form, originals, self._progress.threads)

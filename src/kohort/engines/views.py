@@ -23,6 +23,11 @@ def _text(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def original_name(alias: str) -> str:
+    """What the cell of the source is called beside what was published of it."""
+    return f"{alias}_original"
+
+
 def columns_of(release: pa.Table | Path, form: Format | None) -> list[str]:
     """The columns that a release really has, read from it."""
     return list(release.column_names) if isinstance(release, pa.Table) else tables.column_names(release, form or Format("csv"))
@@ -34,16 +39,21 @@ def release_view(
     form: Format | None,
     layout: Layout,
     threads: int,
-    originals: Mapping[str, pa.ChunkedArray] | None = None,
+    originals: Mapping[str, pa.ChunkedArray] | Path | None = None,
     grounds: Mapping[str, Ground] | None = None,
+    memory: int | None = None,
 ) -> Iterator[Run]:
-    """A function that runs SQL on the release. `originals` are source columns, row by row as the release has them, by alias.
+    """A function that runs SQL on the release. `originals` are source columns, row by row as the release has them, by alias,
+    or a Parquet file of them.
 
     Among them may be `u1`, whose each row is. `grounds` tell how far values of sensitive columns are apart, by column name.
+    `memory` is how many bytes this may take.
     """
     is_open = False
     with staging.scratch_folder() as scratch:
         settings: dict[str, Any] = {"threads": threads, "temp_directory": str(scratch), "autoinstall_known_extensions": False}
+        if memory is not None:
+            settings["memory_limit"] = f"{memory // 2**20}MiB"
         connection = duckdb.connect(config=settings)
         try:
             connection.execute("SET enable_progress_bar = false")  # in notebooks it would draw one of its own
@@ -71,7 +81,7 @@ def release_view(
                 raise
             raise KeyboardInterrupt from None
         except duckdb.OutOfMemoryException:
-            raise MachineError("The audit ran out of memory.") from None
+            raise MachineError("The audit ran out of memory. Allow more (--memory), or take fewer threads (--threads).") from None
         except (duckdb.Error, pa.ArrowException, RequestError) as error:  # DuckDB's messages quote cells
             if isinstance(error, RequestError) and is_open:
                 raise  # what the auditor was asked cannot be asked
@@ -123,8 +133,11 @@ def _register_file(connection: Any, path: str, form: Format, places: Sequence[st
     )
 
 
-def _register_originals(connection: Any, originals: Mapping[str, pa.ChunkedArray]) -> None:
-    connection.register("source", pa.table({f"{alias}_original": column for alias, column in originals.items()}))
+def _register_originals(connection: Any, originals: Mapping[str, pa.ChunkedArray] | Path) -> None:
+    if isinstance(originals, Path):
+        connection.execute(f"CREATE VIEW source AS SELECT * FROM read_parquet({_text(str(originals))}, hive_partitioning=false)")
+    else:
+        connection.register("source", pa.table({original_name(alias): column for alias, column in originals.items()}))
     connection.execute("CREATE VIEW matched AS SELECT release.*, source.* FROM release POSITIONAL JOIN source")
 
 

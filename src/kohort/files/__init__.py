@@ -1,1 +1,1 @@
-"""How tables lie in files, one format each: what is particular to text, CSV, Arrow and folders of Parquet."""
+"""How tables lie in files, one format each: what is particular to text, CSV, Parquet, Arrow, and to many files as one table."""

@@ -2,20 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from kohort.files.refusals import NO_ARROW
+from kohort.files.shapes import Shape
+
 FILE_BEGINS = b"ARROW1"
 STREAM_ENDS = b"\xff\xff\xff\xff\0\0\0\0"
+LARGE = 1 << 27  # bytes of a batch that are too many to read at once
 
 
-def read(path: Path) -> pa.Table:
-    """All of it in memory: a mapped source could change, or shrink, under a run."""
-    with pa.OSFile(str(path)) as file:
-        return _open(file).read_all()
+@dataclass(frozen=True)
+class ArrowTable:
+    path: Path
+
+    def schema(self) -> pa.Schema:
+        with pa.OSFile(str(self.path)) as file:
+            return _open(file).schema
+
+    def shape(self) -> Shape:
+        """Its size by its first batch, for what is packed takes more room than in the file."""
+        size = self.path.stat().st_size
+        with pa.memory_map(str(self.path)) as file:
+            reader = _open(file)
+            rows = reader.count_rows() if _is_file(reader) and hasattr(reader, "count_rows") else None
+            begin = file.tell()
+            first = next(_batches(reader), None)
+            if first is None or not first.num_rows:
+                return Shape(reader.schema, rows, size)
+            unpacked, read = first.get_total_buffer_size(), file.tell() - begin  # only a stream moves on
+            share = read / size if read > 0 else first.num_rows / max(rows or 0, first.num_rows)
+            return Shape(reader.schema, rows, max(size, int(unpacked / share)))
+
+    def read(self) -> pa.Table:
+        """All of it in memory: a mapped source could change, or shrink, under a run."""
+        with pa.OSFile(str(self.path)) as file:
+            return _open(file).read_all()
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """As they were written. Those that may not fit into memory are mapped; whoever takes them copies the part at hand."""
+        with pa.OSFile(str(self.path)) as file:
+            reader = _open(file)
+            mapped = _is_file(reader) and file.size() > LARGE * reader.num_record_batches
+        with (pa.memory_map if mapped else pa.OSFile)(str(self.path)) as file:
+            for batch in _batches(_open(file)):
+                yield batch.select(list(columns))
+
+    def refused(self) -> str:
+        return NO_ARROW
 
 
 def read_mapped(path: Path) -> pa.Table:
@@ -23,9 +62,12 @@ def read_mapped(path: Path) -> pa.Table:
     return _open(pa.memory_map(str(path))).read_all()
 
 
-def column_names(path: Path) -> list[str]:
-    with pa.OSFile(str(path)) as file:
-        return list(_open(file).schema.names)
+def copied(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows in memory of their own; they must have been validated."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return pa.ipc.open_stream(sink.getvalue()).read_next_batch()
 
 
 def _open(file: Any) -> Any:
@@ -38,6 +80,16 @@ def _open(file: Any) -> Any:
         raise pa.ArrowInvalid("no end of stream")
     file.seek(0)
     return pa.ipc.open_stream(file)
+
+
+def _is_file(reader: Any) -> bool:
+    return isinstance(reader, pa.ipc.RecordBatchFileReader)
+
+
+def _batches(reader: Any) -> Iterator[pa.RecordBatch]:
+    if _is_file(reader):
+        return (reader.get_batch(number) for number in range(reader.num_record_batches))
+    return iter(reader)
 
 
 def write(batches: Iterable[pa.RecordBatch], schema: pa.Schema, path: Path) -> None:

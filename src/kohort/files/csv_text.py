@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import csv
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as pacsv
 
 from kohort.errors import RequestError
 from kohort.files import text_files
@@ -18,8 +16,7 @@ from kohort.files.text_files import TextFile
 
 DELIMITERS = ",;\t|"
 SAMPLE = 20  # lines by which a file shows its delimiter
-BLOCK = 1 << 24  # bytes the reader takes at a time; also the longest row it accepts
-FIELD_START, UNQUOTED, QUOTED, LINE_END = 0, 1, 2, 4  # states of kernels.csv_marks
+BLOCK = 1 << 24  # bytes a reader takes at a time; also the longest row it accepts
 
 
 def column_names(file: TextFile, delimiter: str) -> list[str]:
@@ -27,9 +24,9 @@ def column_names(file: TextFile, delimiter: str) -> list[str]:
     with file.open_text() as text:
         names = next(csv.reader(text, delimiter=delimiter), [])
     if not names:
-        raise RequestError(f"{file.path} does not begin with a header line. Put the names of the columns there.")
+        raise RequestError(f"{file} does not begin with a header line. Put the names of the columns there.")
     if any("\0" in name for name in names):
-        raise RequestError(f"{file.path} cannot be read as csv: {what_is_wrong(file, delimiter)}")
+        raise RequestError(f"{file} cannot be read as csv: {what_is_wrong(file, delimiter)}")
     return names
 
 
@@ -38,7 +35,7 @@ def sniff_delimiter(file: TextFile, preferred: str | None = None) -> str:
     with file.open_text() as text:
         lines = [line for line, _ in zip(text, range(SAMPLE), strict=False)]
     if not lines:
-        raise RequestError(f"{file.path} is empty. Give a file with a header line and rows.")
+        raise RequestError(f"{file} is empty. Give a file with a header line and rows.")
     lines = [lines[0], *(line for line in lines[1:] if len(line) < 100_000)]  # Python's reader has a limit
 
     def records(delimiter: str) -> list[int]:
@@ -54,46 +51,6 @@ def sniff_delimiter(file: TextFile, preferred: str | None = None) -> str:
         return preferred
     best = max(DELIMITERS, key=fields)
     return best if fields(best) > 1 else max(DELIMITERS, key=lambda mark: records(mark)[0])
-
-
-def read(file: TextFile, delimiter: str) -> pa.Table:
-    """Every column as text, untouched. An empty cell is null, a quoted empty one is the empty text."""
-    names = column_names(file, delimiter)
-    _require_marks_in_order(file, delimiter)
-    lone = len(names) == 1  # there an empty line is a missing cell, and "" is how it must be written
-    with file.open_bytes() as stream:
-        try:
-            table = pacsv.read_csv(
-                stream,
-                pacsv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=BLOCK),
-                pacsv.ParseOptions(delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=not lone),
-                pacsv.ConvertOptions(
-                    column_types=dict.fromkeys(names, pa.string()),
-                    null_values=[""],
-                    strings_can_be_null=True,
-                    quoted_strings_can_be_null=lone,
-                ),
-            )
-        except pa.ArrowInvalid:
-            if _has_rows(file, delimiter):
-                raise
-            return pa.table({name: pa.array([], pa.string()) for name in names})  # a header alone
-    _require_short_rows(file, table)
-    return table
-
-
-def _require_short_rows(file: TextFile, table: pa.Table) -> None:
-    """The reader takes some rows longer than a block and refuses others; no reader of the release need take them."""
-    longest = sum(pc.max(pc.binary_length(column)).as_py() or 0 for column in table.columns)
-    if longest < BLOCK // 2:  # quotes may double on the way out
-        return
-    lengths = pa.chunked_array(table.column(0).chunks and [pa.array(np.zeros(table.num_rows, np.int64))])
-    for column in table.columns:
-        lengths = pc.add(lengths, pc.binary_length(column).fill_null(0).cast(pa.int64()))
-    long = pc.greater_equal(lengths, BLOCK // 2)
-    if pc.any(long).as_py():
-        row = pc.index(long, value=True).as_py() + 1
-        raise RequestError(f"{file.path}: row {row} has more than {BLOCK >> 21} MiB. Leave such cells out.")
 
 
 def what_is_wrong(file: TextFile, delimiter: str) -> str:
@@ -159,37 +116,3 @@ def _column(column: pa.Array, name: str, delimiter: str) -> pa.Array:
 
 def _in_class(mark: str) -> str:
     return f"\\{mark}" if mark in "|\\]^-" else mark
-
-
-# --- looking before reading
-
-
-def _has_rows(file: TextFile, delimiter: str) -> bool:
-    with file.open_text() as text:
-        rows = csv.reader(text, delimiter=delimiter)
-        next(rows, None)
-        return any(rows)
-
-
-def _require_marks_in_order(file: TextFile, delimiter: str) -> None:
-    """A quote that is never closed would silently make one cell of the rest of the file; a lone CR could hide rows."""
-    state = np.zeros(3, np.int64)
-    good, looking = True, False
-    with file.open_bytes() as stream:
-        while good and (piece := stream.read(BLOCK)):
-            looking = looking or b'"' in piece or b"\r" in piece
-            if looking:
-                from kohort.kernels.csv_marks import check_marks
-
-                good = check_marks(np.frombuffer(piece, np.uint8), ord(delimiter), state)
-            else:
-                state[0] = FIELD_START if piece[-1:] in (b"\n", delimiter.encode()) else UNQUOTED
-                state[1] += piece.count(b"\n")
-    if not good and state[0] == LINE_END:
-        raise RequestError(
-            f"{file.path}: line {state[1] + 1} holds a carriage return without a line feed. Save it with usual line ends."
-        )
-    if not good or state[0] == QUOTED:
-        raise RequestError(
-            f"{file.path}: the quote opened in line {state[2] + 1} is not closed as it should be. Double quotes inside cells."
-        )

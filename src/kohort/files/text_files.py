@@ -20,6 +20,7 @@ Compression = Literal["gzip", "zstd"] | None
 
 HEAD = 1 << 12  # bytes by which a file shows what it is
 PIECE = 1 << 20
+PACKED = 10  # bytes of text that a byte of a packed file seldom exceeds
 WIDE = ("utf-16", "utf-32")  # encodings that hold NULs, and whose files show what they are
 BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8",
@@ -39,11 +40,15 @@ OTHER_KINDS = {
 
 @dataclass(frozen=True)
 class TextFile:
-    """Where a text lies and how it is packed."""
+    """Where a text lies and how it is packed; `title` is how messages call it, if not by its path."""
 
     path: Path
     compression: Compression = None
     encoding: str = "utf-8"
+    title: str | None = None
+
+    def __str__(self) -> str:
+        return self.title or str(self.path)
 
     def open_bytes(self) -> Any:
         """The text as UTF-8 bytes without a byte order mark. UTF-8 itself is passed on unchecked: readers check it."""
@@ -59,6 +64,15 @@ class TextFile:
     def open_packed(self) -> Any:
         """The bytes as they are encoded, unpacked."""
         return pa.input_stream(str(self.path), compression=self.compression)
+
+    def size(self) -> int:
+        """Bytes of the text when unpacked, rather too many: by a usual factor or, if that is more, by its beginning."""
+        size = self.path.stat().st_size
+        if self.compression is None:
+            return size
+        with pa.OSFile(str(self.path)) as packed, pa.CompressedInputStream(packed, self.compression) as stream:
+            head = len(stream.read(4 * PIECE))
+            return int(size * max(PACKED, head / max(1, packed.tell())))
 
     def _open_decoded(self) -> Any:
         stream = self.open_packed()

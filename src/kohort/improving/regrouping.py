@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from kohort.axes import Points
 from kohort.checks import Checks
 from kohort.cutting import cut_table
-from kohort.encoding import own_seed, splitmix64
 from kohort.groups import grouped_rows, merged, total_cost
+from kohort.ordering import own_seed, splitmix64
 from kohort.privacy import Promise
 from kohort.progress import Progress, Task
 from kohort.splitting import STEPS, bench_for, promised_by

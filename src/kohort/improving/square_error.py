@@ -16,7 +16,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +23,9 @@ from numpy.typing import NDArray
 from kohort.axes import UNIT, NumericAxis, Points
 from kohort.checks import Checks
 from kohort.cutting import cut_table
-from kohort.encoding import own_seed
 from kohort.features import runs_of, shares
 from kohort.groups import grouped_rows, merged
+from kohort.ordering import own_seed
 from kohort.progress import Progress
 
 if TYPE_CHECKING:
@@ -47,8 +46,6 @@ MOST_ROWS = 3000  # in a pool: it needs memory and time by the square
 INNERMOST = 8  # groups in a box that is not halved further
 
 Labels = NDArray[np.int64]
-
-_deviations: WeakKeyDictionary[Points, dict[int, float]] = WeakKeyDictionary()
 
 
 def improve_square_error(points: Points, checks: Checks, labels: Labels, rounds: int, seed: int, progress: Progress) -> Labels:
@@ -175,17 +172,7 @@ def _places(points: Points) -> NDArray[np.float64]:
     values = points.codes.astype(np.float64)
     for number, (axis, root) in enumerate(zip(points.axes, _roots(points), strict=True)):
         if isinstance(axis, NumericAxis):
-            unit = _deviation(points.whole or points, number) if by_deviation else 1.0
+            unit = points.deviations[number] if by_deviation else 1.0
             place = shares(points, number) * (root / unit if unit else 0.0)
             values[:, number] = np.where(points.codes[:, number] == 0, -1.0, place)
     return values
-
-
-def _deviation(whole: Points, number: int) -> float:
-    """The standard deviation of a column of the whole table, in ranges. Blocks ask for it again and again."""
-    known = _deviations.setdefault(whole, {})
-    if number not in known:
-        share = shares(whole, number)
-        mean = math.fsum(share.tolist()) / max(len(share), 1)
-        known[number] = math.sqrt(math.fsum(((share - mean) ** 2).tolist()) / max(len(share), 1))
-    return known[number]

@@ -85,19 +85,19 @@ def profile(column: pa.ChunkedArray, name: str, missing: Sequence[str], tokens: 
     """Look at every value of a column; `missing` are texts known to stand for nothing, `tokens` texts that may."""
     stored = "".join(mark if mark.isprintable() else " " for mark in str(column.type))[:60]  # fields of structs have names too
     try:
-        values, places = distinct(column, name, missing)
-        texts = as_text(values)
+        held, places = distinct(column, name, missing)
+        texts = as_text(held.values)
     except (RequestError, pa.ArrowException):
         nothing = pa.array([], pa.string()), np.empty(0, np.int64), np.full(len(column), -1, np.int32)
         return Profile(name, stored, len(column), kinds.TEXT, *nothing, unusable=f"values of type {stored} cannot be compared")
     absent = _absent(texts, tokens)
     if absent:
-        values, places = distinct(column, name, (*missing, *absent))
-        texts = as_text(values)
-    reading = kinds.read(values) or kinds.TEXT
+        held, places = distinct(column, name, (*missing, *absent))
+        texts = as_text(held.values)
+    reading = kinds.read(held.values) or kinds.TEXT
     if reading.unfit is not None or (reading.question and reading.numbers is None):  # infinite numbers, days of no calendar
         reading = kinds.TEXT
-    counts = np.bincount(places[places >= 0], minlength=len(values))
+    counts = held.counts[:-1]
     step = max(1, len(texts) // SAMPLE)
     looked_at = texts.take(pa.array(np.arange(0, len(texts), step))) if step > 1 else texts
     found = contents_of([str(text) for text in looked_at.to_pylist()], reading.kind)

@@ -57,7 +57,7 @@ def guarded_cut(
     if distinct < 2:
         return -1, 0
     rows = last - first
-    place, left = _median(counts, distinct, rows)
+    place, left = median(counts, distinct, rows)
     if guard.rules.persons:
         _sort_rows(words, layout, first, last, axis, values, counts, distinct, guard)
         allowed = _tallied(guard, left, rows)
@@ -73,7 +73,7 @@ def guarded_cut(
 
 
 @kernel
-def _median(counts: NDArray[np.int64], distinct: int, rows: int) -> tuple[int, int]:
+def median(counts: NDArray[np.int64], distinct: int, rows: int) -> tuple[int, int]:
     """The place of the lower median in a frequency set, or of the last value that has one right of it; the rows up to it."""
     left, place = counts[0], 0
     while 2 * left < rows and place + 2 < distinct:

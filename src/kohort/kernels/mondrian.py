@@ -81,7 +81,7 @@ def _frequency_set(
 
 
 @kernel
-def _best_cut(counts: NDArray[np.int64], distinct: int, rows: int, k: int) -> tuple[int, int]:
+def best_cut(counts: NDArray[np.int64], distinct: int, rows: int, k: int) -> tuple[int, int]:
     """Where to cut a frequency set, and the rows left of it: the lower median, else the allowed cut nearest balance."""
     best, best_left, best_gap = -1, 0, rows + 1
     left = 0
@@ -206,7 +206,7 @@ def cut_once(
                 if not halves_stand(here, layout, first, last, axis, values, counts, distinct, left, guard):
                     position = -1
         else:
-            position, left = _best_cut(counts, distinct, rows, k)
+            position, left = best_cut(counts, distinct, rows, k)
             if guard is not None:  # noqa: SIM102
                 if position >= 0:  # enough rows on both sides is the least: persons and values are no more than rows
                     position, left = guarded_cut(here, layout, first, last, axis, values, counts, distinct, guard)

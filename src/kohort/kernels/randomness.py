@@ -11,7 +11,7 @@ from kohort.kernels import kernel
 @kernel
 def hashed(seed: int, step: int | np.int64) -> np.uint64:
     """The number of one step: splitmix64 of the seed (Steele, Lea, Flood 2014), mixed with the step, mixed again."""
-    return _mixed(_mixed(np.uint64(seed)) ^ np.uint64(step))
+    return mixed(mixed(np.uint64(seed)) ^ np.uint64(step))
 
 
 @kernel
@@ -31,13 +31,13 @@ def deal(seed: int, step: int | np.int64, cards: NDArray[np.int64]) -> None:
 @kernel
 def chance(state: NDArray[np.uint64]) -> float:
     """The next number from 0 to below 1 of a sequence: splitmix64 as it stands."""
-    mixed = _mixed(state[0])
+    drawn = mixed(state[0])
     state[0] += np.uint64(0x9E3779B97F4A7C15)
-    return np.float64(mixed >> np.uint64(11)) / np.float64(1 << 53)
+    return np.float64(drawn >> np.uint64(11)) / np.float64(1 << 53)
 
 
 @kernel
-def _mixed(state: np.uint64) -> np.uint64:
+def mixed(state: np.uint64) -> np.uint64:
     z = state + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

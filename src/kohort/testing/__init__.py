@@ -18,7 +18,10 @@ from kohort.privacy import DEFINITIONS
 from kohort.testing.asking import BINDING, PARAMETERS, STRONGEST, TYPICAL
 from kohort.testing.counting import KEEPS, Held, broken, disclosure, distance, entropy_l, gain, recursive_c
 from kohort.testing.engines import (
+    counts_persons,
+    gives_the_same_release,
     leaves_nothing_when_it_fails,
+    refuses_with_a_way_out,
     shuffles_unpredictably,
     writes_what_it_proved,
 )
@@ -84,10 +87,12 @@ __all__ = [
     "check_algorithm",
     "check_engine",
     "check_promise",
+    "counts_persons",
     "disclosure",
     "distance",
     "entropy_l",
     "gain",
+    "gives_the_same_release",
     "inputs_untouched",
     "job_for",
     "kept_alone",
@@ -104,6 +109,7 @@ __all__ = [
     "promise_kept",
     "promises_kept",
     "recursive_c",
+    "refuses_with_a_way_out",
     "same_at_any_thread_count",
     "same_for_any_row_order",
     "same_promises_at_any_thread_count",
@@ -138,6 +144,9 @@ PROMISE_CONTRACTS: tuple[Callable[[Method, str], None], ...] = (
     changes_nothing_if_kept,
 )
 ENGINE_CONTRACTS: tuple[Callable[[str], None], ...] = (
+    gives_the_same_release,
+    counts_persons,
+    refuses_with_a_way_out,
     writes_what_it_proved,
     leaves_nothing_when_it_fails,
     shuffles_unpredictably,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from kohort import kinds, published
 from kohort.axes import TreeAxis
-from kohort.encoding import by_bytes, distinct, made_axis
+from kohort.encoding import Distinct, by_bytes, distinct, made_axis
 from kohort.hierarchies import ROOT, Tree, flat
 from kohort.kinds import Kind, Reading
 from kohort.schema import Schema
@@ -98,23 +98,23 @@ class Domain:
 
     def read_published(self, column: pa.ChunkedArray) -> tuple[Cells, Codes]:
         """A column of published text: distinct cells as places, the last for missing, and which each row has."""
-        texts, codes = distinct(as_text(column), self.name, ())
-        return self.read_cells([*texts.to_pylist(), None]), np.where(codes < 0, len(texts), codes)
+        held, codes = distinct(as_text(column), self.name, ())
+        return self.read_cells([*held.values.to_pylist(), None]), np.where(codes < 0, len(held.values), codes)
 
     def read_means(self, column: pa.ChunkedArray) -> tuple[NDArray[np.float64], Codes]:
         """A column of published means: distinct ones, NaN where they tell nothing, and which each row has."""
-        texts, codes = distinct(as_text(column), self.name, ())
-        found = [published.interval(text.replace(",", ".") if self.comma else text) for text in texts.to_pylist()]
+        held, codes = distinct(as_text(column), self.name, ())
+        found = [published.interval(text.replace(",", ".") if self.comma else text) for text in held.values.to_pylist()]
         means = [float(one.low) if one is not None and np.isfinite(one.low) else np.nan for one in found]
-        return np.array([*means, np.nan]), np.where(codes < 0, len(texts), codes)
+        return np.array([*means, np.nan]), np.where(codes < 0, len(means), codes)
 
     def read_values(self, column: pa.ChunkedArray, missing: Sequence[str]) -> tuple[Cells, Codes]:
         """A column that was published as it is: distinct values as places, and which each row has."""
-        values, codes = distinct(column, self.name, missing)
+        held, codes = distinct(column, self.name, missing)
         if self.tree is not None:
-            at = np.array([*(self.leaf_of[text] for text in as_text(values).to_pylist()), 0], np.int64)
+            at = np.array([*(self.leaf_of[text] for text in as_text(held.values).to_pylist()), 0], np.int64)
         else:
-            reading = kinds.read(values, self.kind, self.format) or kinds.TEXT
+            reading = kinds.read(held.values, self.kind, self.format) or kinds.TEXT
             at = np.append(np.asarray(reading.numbers), 0)
         is_null = np.zeros(len(at), np.bool_)
         is_null[-1] = True  # where missing is looked up: its code is -1
@@ -164,11 +164,12 @@ def alike(codes: Sequence[Codes]) -> tuple[list[Codes], NDArray[np.float64]]:
 def domain_of(table: pa.Table, schema: Schema, name: str) -> Domain:
     """A column as its values are, or are declared to be; what could be two things is text."""
     asked = schema.columns[name]
-    values, places = distinct(table.column(name), name, schema.missing)
+    held, places = distinct(table.column(name), name, schema.missing)
+    values = held.values
     reading = kinds.read(values, asked.kind, asked.format) or kinds.TEXT
     if reading.unfit is not None or reading.question:
         reading = kinds.TEXT
-    tree = _tree_of(values, places, schema, name, reading)
+    tree = _tree_of(held, schema, reading)
     if reading.numbers is None:
         return Domain(name, reading.kind, as_text(values).take(_indices(places)), tree)
     numbers = np.asarray(reading.numbers)
@@ -180,15 +181,15 @@ def domain_of(table: pa.Table, schema: Schema, name: str) -> Domain:
     return Domain(name, reading.kind, per_row, tree, leaf_numbers, reading.comma, reading.format)
 
 
-def _tree_of(values: pa.Array, places: NDArray[np.int64], schema: Schema, name: str, reading: Reading) -> Tree | None:
+def _tree_of(held: Distinct, schema: Schema, reading: Reading) -> Tree | None:
     """What a column is published by: its tree if it is a quasi-identifier; text that is none has a flat one."""
-    asked = schema.columns[name]
+    name, asked = held.name, schema.columns[held.name]
     if name in schema.trees:
         return schema.trees[name]
     if isinstance(asked.hierarchy, Rule) and asked.role == "quasi":
-        axis: TreeAxis = made_axis(values, places, name, asked, asked.hierarchy)
+        axis: TreeAxis = made_axis(held, asked, asked.hierarchy)
         return axis.tree
-    return flat(by_bytes(values, name)[0].to_pylist()) if reading.numbers is None else None
+    return flat(by_bytes(held.values, name)[0].to_pylist()) if reading.numbers is None else None
 
 
 def _numbers_of_leaves(tree: Tree, number_of: Mapping[str, Any], reading: Reading, form: str | None) -> Places | None:

@@ -6,13 +6,13 @@ Classes are what the reader of the file sees; clusters are what the method made;
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.algorithms import Partition
-from kohort.axes import NumericAxis, Points, TreeAxis
+from kohort.axes import Axis, NumericAxis, Points, TreeAxis
 from kohort.groups import grouped_rows
 from kohort.kinds import Numbers
 from kohort.publishing import Boxes
@@ -46,28 +46,50 @@ class Loss:
         return {name: value for name, value in asdict(self).items() if name != "per_column"}
 
 
-def measure(points: Points, partition: Partition, boxes: Boxes, classes: NDArray[np.int64], k: int) -> Loss:
-    """Measure a partition: its boxes, its clusters' sizes, and the class that each cluster belongs to."""
-    rows = points.rows
-    suppressed = int(np.count_nonzero(partition.labels < 0))
-    leaf, height = _cells(points, boxes) + suppressed
-    cells = max(rows * len(points.axes), 1)
-    class_sizes = np.bincount(classes, boxes.sizes).astype(np.int64)
-    return Loss(
-        leaf=float(leaf.sum()) / cells,
-        height=float(height.sum()) / cells,
-        total_il=float(height.sum()),
-        prec=1 - float(height.sum()) / cells,
-        dm=discernibility(class_sizes, k),
-        cavg=mean_size(class_sizes, k),
-        dm_clusters=discernibility(boxes.sizes, k),
-        cavg_clusters=mean_size(boxes.sizes, k),
-        square_error=square_error(points, partition.labels),
-        per_column={axis.name: float(share) / max(rows, 1) for axis, share in zip(points.axes, leaf, strict=True)},
-    )
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """What a loss is made of. Those of different parts of a table add up."""
+
+    rows: int
+    suppressed: int
+    leaf: NDArray[np.float64]
+    """Per axis: the published widths, summed over all rows."""
+    height: NDArray[np.float64]
+    clusters: int
+    squares: int
+    """Of the clusters' sizes, summed."""
+    square_error: float
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(self)))
+
+    def measured(self, names: Sequence[str], sizes: tuple[NDArray[np.int64], NDArray[np.int64]], k: int) -> Loss:
+        """The loss on axes of these names; `sizes` are those of the classes in rows, and how many there are of each."""
+        cells, published = max(self.rows * len(names), 1), self.rows - self.suppressed
+        height = float(self.height.sum())
+        return Loss(
+            leaf=float(self.leaf.sum()) / cells,
+            height=height / cells,
+            total_il=height,
+            prec=1 - height / cells,
+            dm=discernibility(*sizes, k),
+            cavg=published / max(int(sizes[1].sum()), 1) / k,
+            dm_clusters=self.squares,
+            cavg_clusters=published / max(self.clusters, 1) / k,
+            square_error=self.square_error,
+            per_column={name: float(share) / max(self.rows, 1) for name, share in zip(names, self.leaf, strict=True)},
+        )
 
 
-def _cells(points: Points, boxes: Boxes) -> NDArray[np.float64]:
+def sums_of(points: Points, labels: NDArray[np.int64], boxes: Boxes) -> Sums:
+    """The sums of clusters with these boxes. Every cluster stands, so none is below k."""
+    suppressed = int(np.count_nonzero(labels < 0))
+    leaf, height = cell_sums(points, boxes) + suppressed
+    squares = int(np.sum(boxes.sizes**2))
+    return Sums(points.rows, suppressed, leaf, height, len(boxes.sizes), squares, square_error(points, labels))
+
+
+def cell_sums(points: Points, boxes: Boxes) -> NDArray[np.float64]:
     """(leaf and height, axes): the sum of the published widths over all rows."""
     sums = np.empty((2, len(points.axes)))
     for number, axis in enumerate(points.axes):
@@ -78,23 +100,14 @@ def _cells(points: Points, boxes: Boxes) -> NDArray[np.float64]:
     return sums
 
 
-def discernibility(sizes: NDArray[np.int64], k: int) -> int:
-    """C_DM: |E|^2 for each class, n|E| for one below k, which counts as suppressed.
+def discernibility(sizes: NDArray[np.int64], many: NDArray[np.int64], k: int) -> int:
+    """C_DM: |E|^2 for each class, n|E| for one below k, which counts as suppressed. `many` = how many have each size.
 
-    >>> discernibility(np.array([2, 2, 2]), k=2)
+    >>> discernibility(np.array([2]), np.array([3]), k=2)
     12
     """
-    whole = sizes.astype(np.int64)
-    return int(np.sum(whole * np.where(whole >= k, whole, whole.sum())))
-
-
-def mean_size(sizes: NDArray[np.int64], k: int) -> float:
-    """C_AVG: the mean class size in units of k.
-
-    >>> mean_size(np.array([2, 2, 2]), k=2)
-    1.0
-    """
-    return float(sizes.sum()) / max(len(sizes), 1) / k
+    rows = sizes * many
+    return int(np.sum(rows * np.where(sizes >= k, sizes, rows.sum())))
 
 
 def square_error(points: Points, labels: NDArray[np.int64]) -> float:
@@ -113,6 +126,31 @@ def square_error(points: Points, labels: NDArray[np.int64]) -> float:
             below = np.zeros(len(axis.tree.labels), np.int64)
             total += kernels.tree(codes, axis.tree.ancestors, axis.tree.node_height, first, below)
     return float(total)
+
+
+def square_error_of_counts(axis: Axis, counts: NDArray[np.int64]) -> float:
+    """The same of one cluster and one axis, of which only is known how often each code is in it; 0 = missing."""
+    missing, present = int(counts[0]), int(counts[1:].sum())
+    codes = np.flatnonzero(counts[1:])
+    many = counts[1:][codes]
+    if isinstance(axis, NumericAxis):
+        place = _positions(axis, axis.first)[codes]
+        spread = float(((place - (place @ many) / max(present, 1)) ** 2) @ many)
+        return float(present) if missing > present else missing + spread
+    if not isinstance(axis, TreeAxis) or not present:
+        return 0.0
+    above, heights = axis.tree.ancestors[:, codes], axis.tree.node_height
+    below = np.zeros(len(axis.tree.labels), np.int64)
+    for level, nodes in enumerate(above[:-1]):
+        np.add.at(below, nodes, many * (level == 0 or nodes != above[level - 1]))
+    steps = np.diff(heights[above], axis=0)
+    whole = int(axis.tree.height)
+    distance = missing * whole + (steps * (present - below[above[:-1]])).sum(axis=0)
+    best = np.lexsort((codes, -below[above[0]], distance))[0]
+    if (present * whole, -missing) <= (int(distance[best]), -int(below[above[0]][best])):
+        return float(present)  # missing is as near as any value
+    together = heights[np.take_along_axis(above, np.argmax(above == above[:, best][:, np.newaxis], axis=0)[np.newaxis], 0)[0]]
+    return missing + float(((together / whole) ** 2) @ many)
 
 
 def _positions(axis: NumericAxis, values: Numbers | None) -> NDArray[np.float64]:

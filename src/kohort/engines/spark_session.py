@@ -1,0 +1,157 @@
+"""A Spark session to run in, and its failures told as ours."""
+
+from __future__ import annotations
+
+import base64
+import logging
+import os
+import pickle
+import re
+import shutil
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import wraps
+from typing import Any
+
+import pyarrow as pa
+
+from kohort.errors import KohortError, MachineError, RequestError
+
+NO_SPARK = "The spark engine needs pyspark 4 and Java 17: install kohort[spark]."
+NO_JAVA = "The spark engine needs Java 17, and there is none: install it, or set JAVA_HOME to where it is."
+MASTER = re.compile(r"local(\[[^\]]+\])?|yarn|(spark|k8s)://\S+")
+SPEAKERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+"""Of pyspark's: they print failures, cells and all."""
+TOLD = re.compile(r"kohort:([A-Za-z0-9+/=]+):")
+
+Batches = Iterator[pa.RecordBatch]
+
+
+def session_for(given: Any, master: str | None) -> Any:
+    """The session that was given, or that is at work; else a new one, as silent as a program's part should be."""
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise MachineError(NO_SPARK) from None
+    active = given if given is not None else SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    if master is not None and not MASTER.fullmatch(master):
+        raise RequestError(f"{master!r} is nowhere that Spark runs. Take local[4], spark://host:7077, k8s://... or yarn.")
+    home = os.environ.get("JAVA_HOME")
+    if shutil.which("java", path=f"{home}/bin" if home else None) is None:
+        raise MachineError(NO_JAVA)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else executors take whatever python3 they find first
+    builder = SparkSession.builder.appName("kohort").config("spark.ui.showConsoleProgress", "false")
+    builder = builder.config("spark.log.level", "ERROR")
+    builder = builder.master(master) if master else builder
+    with speaking_plainly(f"Spark could not be started{f' at {master}' if master else ''}"), _own_signals(), _silent_start():
+        return builder.getOrCreate()
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Keep who listens to an interruption: Spark would take it for itself."""
+    is_main = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if is_main and before is not None:
+            signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _silent_start() -> Iterator[None]:
+    """Start the JVM without our stderr: it would print warnings of its own, and later stack traces that may quote cells."""
+    if os.environ.get("KOHORT_DEBUG"):
+        yield
+        return
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+# --- failures
+
+
+@contextmanager
+def speaking_plainly(what: str) -> Iterator[None]:
+    """Spark's failures as ours. Its messages may quote cells, so only their kind is told; what our tasks said is told whole."""
+    loggers, root = _speakers(), logging.getLogger()
+    before = [logger.level for logger in loggers]
+    root.addFilter(_no_interruption)
+    try:
+        for logger in loggers:
+            logger.setLevel(logging.CRITICAL + 1)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")  # we use none of it
+            yield
+    except (KohortError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        told = _told_by_task(error)
+        if told is not None:
+            raise told from None
+        if os.environ.get("KOHORT_DEBUG"):
+            raise
+        condition = _quietly(getattr(error, "getCondition", lambda: None))
+        kind = ", ".join(filter(None, (type(error).__name__, condition)))
+        raise MachineError(f"{what} ({kind}; KOHORT_DEBUG=1 shows more). Nothing was published.") from None
+    finally:
+        root.removeFilter(_no_interruption)
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
+
+
+def _no_interruption(record: logging.LogRecord) -> bool:
+    """The line to the JVM prints, with a trace, that it was interrupted; whoever is interrupted says so himself."""
+    return not str(record.msg).startswith("KeyboardInterrupt while sending command")
+
+
+def _speakers() -> list[logging.Logger]:
+    """Pyspark's loggers, of its own kind: whoever asks the standard library first would leave it with others."""
+    try:
+        from pyspark.logger import PySparkLogger
+    except ImportError:
+        return []
+    return [PySparkLogger.getLogger(name) for name in SPEAKERS]
+
+
+def telling(run: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
+    """What a task of ours refuses comes to the driver as it was said, through whatever Spark makes of it."""
+
+    @wraps(run)
+    def told(batches: Batches) -> Batches:
+        try:
+            yield from run(batches)
+        except KohortError as error:
+            raise RuntimeError(f"kohort:{base64.b64encode(pickle.dumps(error)).decode()}:") from None
+
+    return told
+
+
+def _told_by_task(error: Exception) -> KohortError | None:
+    found = TOLD.search(_quietly(lambda: str(error)) or "")
+    with suppress(Exception):
+        told = pickle.loads(base64.b64decode(found[1])) if found else None  # noqa: S301 - our own tasks wrote it
+        return told if isinstance(told, KohortError) else None
+    return None
+
+
+def _quietly(ask: Callable[[], Any]) -> str | None:
+    try:
+        found = ask()
+    except Exception:  # noqa: BLE001 - whatever goes wrong while asking what went wrong
+        return None
+    return str(found) if found else None

@@ -1,0 +1,210 @@
+"""A real Spark cluster on this machine: a master and workers that are processes of their own, all on loopback and free ports."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PATIENCE = 60  # seconds that a process may take to do what it was started for
+PANDAS_3 = "ignore:PySpark does not yet fully support pandas:FutureWarning"  # a filter for tests; we use none of it
+QUICK = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"  # to start, which is what a test's JVM does most
+
+
+def require_spark() -> None:
+    """Skip the test where there is no pyspark or no Java."""
+    pytest.importorskip("pyspark", reason="needs pyspark: install kohort[spark]")
+    if _java() is None:
+        pytest.skip("needs Java 17 or later: set JAVA_HOME, or put java on the path")
+
+
+def _java() -> str | None:
+    home = os.environ.get("JAVA_HOME")
+    return shutil.which("java", path=f"{home}/bin" if home else None)
+
+
+@dataclass
+class _Daemon:
+    """A master or a worker, in a process session of its own, so that all it starts can be found again."""
+
+    process: subprocess.Popen[bytes]
+    folder: Path
+
+    @classmethod
+    def start(cls, folder: Path, name: str, *arguments: str) -> _Daemon:
+        import pyspark
+
+        home = Path(pyspark.__file__).parent
+        folder.mkdir()
+        environment = {
+            **os.environ,
+            "SPARK_HOME": str(home),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_PUBLIC_DNS": "127.0.0.1",
+            "SPARK_LOCAL_DIRS": str(folder / "local"),
+            "SPARK_CONF_DIR": str(folder),  # the machine's own settings are none of ours
+            "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_DAEMON_JAVA_OPTS": f"{QUICK} -Djava.io.tmpdir={folder} -Dspark.master.rest.enabled=false",
+        }
+        command = [str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", *arguments]
+        with (folder / "log").open("wb") as log:
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder, env=environment, start_new_session=True
+            )
+        return cls(process, folder)
+
+    def wait_for(self, pattern: str) -> str:
+        """What the group of the pattern matches, as soon as the log says it."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            log = (self.folder / "log").read_text("utf-8", "replace")
+            if found := re.search(pattern, log):
+                return found[1]
+            if time.monotonic() > end or self.process.poll() is not None:
+                raise RuntimeError(f"Spark did not start: {pattern!r} is not in\n{log[-4000:]}")
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        """All at once and for good, as when a machine dies: its processes, and what they kept on its disk."""
+        end = time.monotonic() + PATIENCE
+        while (pids := _living(self.process.pid)) and time.monotonic() < end:  # what was starting meanwhile is found next time
+            for pid in pids:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.01)
+        self.process.kill()  # where there is no /proc; executors follow their worker
+        self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _living(session: int) -> list[int]:
+    """The processes of a session: a worker's executors are in it, and so are their Pythons, which have groups of their own."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, _parent, _group, its_session = stat.read_text("utf-8", "replace").rpartition(")")[2].split()[:4]
+            if int(its_session) == session and state not in "ZX":
+                found.append(int(stat.parent.name))
+    return found
+
+
+@dataclass
+class Cluster:
+    """A running cluster."""
+
+    url: str
+    _workers: list[_Daemon] = field(default_factory=list)
+
+    @property
+    def wait_for_all(self) -> dict[str, Any]:
+        """Settings of a session whose first task waits until every worker is at its service."""
+        return {"spark.cores.max": len(self._workers), "spark.scheduler.minRegisteredResourcesRatio": 1.0}
+
+    def kill_worker(self, number: int) -> None:
+        """Let the machine of a worker die, with its executors, their Pythons and their files. It does not come back."""
+        self._workers[number].kill()
+
+    def pids(self, number: int) -> list[int]:
+        """The processes of a worker: itself, its executors, their Pythons."""
+        return _living(self._workers[number].process.pid)
+
+
+@contextmanager
+def standalone_cluster(workers: int = 2) -> Iterator[Cluster]:
+    """A master and workers of one core and a gigabyte each. Nothing of them is left afterwards."""
+    with tempfile.TemporaryDirectory(prefix="spark-", ignore_cleanup_errors=True) as name, ExitStack() as stack:
+        folder = Path(name)
+        loopback = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
+        master = _Daemon.start(folder / "master", "master.Master", *loopback)
+        stack.callback(master.kill)
+        cluster = Cluster(master.wait_for(r"Starting Spark master at (spark://127\.0\.0\.1:\d+)"))
+        master.wait_for("(elected leader)")
+        for number in range(workers):
+            place = folder / f"worker{number}"
+            size = ("--cores", "1", "--memory", "1g", "--work-dir", str(place / "work"))
+            worker = _Daemon.start(place, "worker.Worker", *loopback, *size, cluster.url)
+            stack.callback(worker.kill)
+            cluster._workers.append(worker)
+        for worker in cluster._workers:
+            worker.wait_for("(Successfully registered with master)")
+        yield cluster
+
+
+@contextmanager
+def session(master: str = "local[2]", settings: Mapping[str, Any] | None = None) -> Iterator[Any]:
+    """A small, silent SparkSession on a cluster's url or in this process's own JVM, which ends with it.
+
+    A later session in the same JVM would inherit the settings of the first, so each has its own.
+    """
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    if SparkContext._active_spark_context is not None:
+        raise RuntimeError("There is a Spark session already: end it first.")
+    with tempfile.TemporaryDirectory(prefix="spark-", ignore_cleanup_errors=True) as folder:
+        conf = {
+            "spark.ui.enabled": False,
+            "spark.ui.showConsoleProgress": False,
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.memory": "1g",
+            "spark.executor.memory": "1g",
+            "spark.driver.extraJavaOptions": f"{QUICK} -Djava.io.tmpdir={folder}",
+            "spark.executor.extraJavaOptions": f"{QUICK} -Djava.io.tmpdir=.",  # gone with the worker's folder
+            "spark.local.dir": folder,
+            "spark.sql.warehouse.dir": f"{folder}/warehouse",
+            "spark.sql.shuffle.partitions": 4,
+            "spark.shuffle.readHostLocalDisk": False,  # workers share no disk, as if they were machines
+            **(settings or {}),
+        }
+        builder = SparkSession.builder.master(master).appName("kohort tests")
+        for name, value in conf.items():
+            builder = builder.config(name, value)
+        with ExitStack() as stack:
+            stack.callback(_end_jvm)
+            patch = stack.enter_context(pytest.MonkeyPatch.context())
+            patch.setenv("PYSPARK_PYTHON", sys.executable)
+            patch.setenv("SPARK_CONF_DIR", folder)
+            patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+            with _stderr_into(Path(folder, "driver.log")):
+                spark = builder.getOrCreate()
+            stack.callback(spark.stop)
+            spark.sparkContext.setLogLevel("ERROR")
+            yield spark
+
+
+@contextmanager
+def _stderr_into(path: Path) -> Iterator[None]:
+    """What is started meanwhile keeps this file as its stderr."""
+    kept = os.dup(2)
+    try:
+        with path.open("wb") as file:
+            os.dup2(file.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def _end_jvm() -> None:
+    """The JVM of this process's sessions lives as long as its stdin is open."""
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway
+    SparkContext._gateway = SparkContext._jvm = None
+    if gateway is not None:
+        gateway.shutdown()
+        gateway.proc.stdin.close()
+        gateway.proc.wait(PATIENCE)

@@ -1,0 +1,405 @@
+"""The disk engine: the release of the memory engine under a memory limit, and nothing left behind whatever happens."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import kohort as kh
+from kohort import datasets, encoding, staging, tables
+from kohort.encoding import distinct
+from kohort.engines import Engine, engine_for, spool
+from kohort.engines.dictionaries import Dictionary, require_room
+from kohort.engines.disk import DiskEngine
+from kohort.engines.looks import Look
+from kohort.engines.memory import MemoryEngine
+from kohort.engines.shuffling import Shuffle
+from kohort.engines.spool import Reader, Spool
+from kohort.errors import MachineError, RequestError
+from kohort.job import Job
+from kohort.progress import Progress
+from kohort.schema import _looks_personal
+from kohort.testing.engines import released, require_same, rows_of
+
+needs_data = pytest.mark.skipif(not os.environ.get("KOHORT_DATA"), reason="needs the public tables: set KOHORT_DATA")
+QUICK = settings(max_examples=60, deadline=None)
+
+
+# --- the same release
+
+
+@pytest.mark.slow
+@needs_data
+@pytest.mark.parametrize("promised", [{}, {"l": 3}], ids=["k", "l=3"])
+@pytest.mark.parametrize("k", [2, 10, 100])
+@pytest.mark.parametrize("method", ["mondrian", "k-member", "gccg", "auto"])
+def test_adult_comes_out_the_same(method, k, promised):
+    sample = datasets.adult(datasets.ADULT_B, ["occupation"])
+    asked = {**sample.job.to_dict(), "method": method, "block": 2_000, "seed": 7}
+    job = Job.build(asked, k=k, **promised)
+    expected = released(MemoryEngine(job, Progress(2)), sample.table)
+    found = released(DiskEngine(job, Progress(2), 4_000), sample.table)
+    assert not isinstance(expected, kh.KohortError)
+    assert not isinstance(found, kh.KohortError)
+    assert found[0] == expected[0]
+
+
+@pytest.mark.parametrize("method", ["mondrian", "k-member"])
+def test_dates_bins_labels_and_means_come_out_the_same(method, monkeypatch):
+    monkeypatch.setattr(encoding, "MOST_NUMBERS", 60)
+    draw = random.Random(1)
+    rows = range(500)
+    table = pa.table(
+        {
+            "a": [None if draw.random() < 0.05 else draw.randrange(100_000) for _ in rows],
+            "b": [draw.choice("xyz") for _ in rows],
+            "d": [f"19{draw.randrange(50, 99)}-0{draw.randrange(1, 9)}-1{draw.randrange(9)}" for _ in rows],
+            "s": [draw.choice("pqrst") for _ in rows],
+        }
+    )
+    for asked in ({"statistic": {"a": "both"}}, {"hierarchy": {"d": "date:month,year"}}, {"weight": {"a": 3}}):
+        require_same("disk", table, {"quasi": ["a", "b", "d"], "sensitive": "s", "k": 4, "method": method, "block": 50, **asked})
+
+
+def test_one_column_and_a_part_without_numbers(monkeypatch):
+    monkeypatch.setattr(encoding, "MOST_NUMBERS", 3)
+    rows = range(200)
+    table = pa.table({"a": [*rows], "b": [None if row < 100 else row for row in rows], "s": [row % 7 for row in rows]})
+    for asked in ({"quasi": ["a"]}, {"quasi": ["a", "b"]}, {"quasi": ["b"], "statistic": {"b": "both"}}):
+        require_same("disk", table, {"sensitive": "s", "k": 5, "method": "mondrian", **asked})
+
+
+def test_means_do_not_depend_on_the_order_of_rows():
+    draw = random.Random(0)
+    numbers = [draw.randrange(-500, 500) + draw.randrange(100) / 100 for _ in range(64)]
+    told = set()
+    for _ in range(12):
+        draw.shuffle(numbers)
+        table = pa.table({"x": numbers, "s": ["a", "b"] * 32})
+        for engine in (MemoryEngine, DiskEngine):
+            job = Job.build(quasi="x", sensitive="s", k=64, statistic={"x": "mean"}, method="mondrian", seed=1)
+            found = released(engine(job, Progress(1), 10), table)
+            assert not isinstance(found, kh.KohortError)
+            told |= {row[-1] for row in found[0]}
+    assert len(told) == 1
+
+
+def test_a_named_scratch_folder_that_is_not_there_is_not_replaced(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "nowhere"))
+    with pytest.raises(MachineError, match="TMPDIR names"):
+        kh.anonymize(datasets.census(100, quasi=2), quasi=["q1", "q2"], sensitive="s1", k=2, engine="disk")
+
+
+def test_what_cannot_be_cut_is_one_class():
+    """Nearly everybody alike, and a promise that forbids every cut: more rows than fit, in one part."""
+    draw = random.Random(2)
+    rows = [(5, "x") if number < 400 else (draw.randrange(10), draw.choice("xyz")) for number in range(500)]
+    table = pa.table({"a": [a for a, _b in rows], "b": [b for _a, b in rows], "s": [draw.choice("pqrst") for _ in rows]})
+    for asked in ({"method": "mondrian"}, {"method": "mondrian", "t": 0.001}, {"method": "gccg", "block": 50}):
+        require_same("disk", table, {"quasi": ["a", "b"], "sensitive": "s", "k": 4, **asked})
+
+
+def test_labels_previews_and_measures_are_those_of_memory():
+    table = datasets.census(600, quasi=3)
+    job = Job.build(quasi=["q1", "q2", "q3"], sensitive="s1", k=5, method="mondrian", seed=1)
+    engines: list[Engine] = [MemoryEngine(job, Progress(1)), DiskEngine(job, Progress(1), 50)]
+    for engine in engines:
+        engine.read(table)
+        engine.encode()
+        engine.partition()
+        engine.publish()
+    one, two = (engine.labels().tolist() for engine in engines)
+    assert len(set(zip(one, two, strict=True))) == len(set(one)) == len(set(two))
+    shown = [engine.preview(np.array([7, 3, 599])) for engine in engines]
+    assert shown[0][0].equals(shown[1][0])
+    assert shown[0][1].to_pylist() == shown[1][1].to_pylist()
+    assert rows_of(engines[0].aligned().release) == rows_of(engines[1].aligned().release)
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet", "arrow"])
+def test_every_kind_of_file_and_many_of_them(kind, tmp_path):
+    sample = datasets.hospital(300)
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for number in range(3):
+        part = sample.table.slice(100 * number, 100)
+        path = folder / f"{number}.{kind}"
+        path.touch()
+        tables.batches_to_file(part.to_batches(), part.schema, path, tables.format_of(path))
+    job = Job.build(sample.job, k=5, seed=7, keep_order=True)
+    told = [kh.anonymize(folder, job, engine=engine, output=tmp_path / f"{engine}.csv") for engine in ("memory", "disk")]
+    assert (tmp_path / "memory.csv").read_bytes() == (tmp_path / "disk.csv").read_bytes()
+    assert [release.summary()["engine"] for release in told] == ["memory", "disk"]
+
+
+# --- what it is made of
+
+
+COLUMNS = st.one_of(
+    st.lists(st.none() | st.integers(-3, 3), max_size=40).map(lambda cells: pa.array(cells, pa.int64())),
+    st.lists(st.none() | st.sampled_from(["", "a", "b", "?", "ä"]), max_size=40).map(lambda cells: pa.array(cells, pa.string())),
+    st.lists(st.none() | st.sampled_from([0.0, -0.0, 1.5, float("nan")]), max_size=40).map(
+        lambda cells: pa.array(cells, pa.float64(), from_pandas=False)
+    ),
+)
+
+
+@QUICK
+@given(column=COLUMNS, size=st.integers(1, 9))
+def test_a_dictionary_that_grows_is_that_of_the_whole_column(column, size):
+    expected, places = distinct(pa.chunked_array([column]), "c", ("?",))
+    growing = Dictionary("c", secret=False)
+    raw = [growing.add(column.slice(start, size)) for start in range(0, len(column), size)]
+    found, renumbered = growing.finished(("?",))
+    mine = renumbered[np.concatenate([np.empty(0, np.int32), *raw])]
+
+    def told(held, at):
+        return [str(held.values[place]) if place >= 0 else None for place in at.tolist()]
+
+    def counted(held):
+        first = held.first_rows() if held.first_rows is not None else []
+        return sorted(zip(map(str, held.values), held.counts.tolist(), first, strict=False))
+
+    assert told(found, mine) == told(expected, places)
+    assert counted(found) == counted(expected)
+    assert found.counts[-1] == expected.counts[-1]
+
+
+def test_too_many_different_values_are_refused():
+    zips, sexes = Dictionary("zip", secret=False), Dictionary("sex", secret=False)
+    zips.add(pa.array(range(1000)))
+    sexes.add(pa.array(["f", "m"] * 500))
+    require_room([zips, sexes], 1000, zips.nbytes + sexes.nbytes)
+    with pytest.raises(
+        RequestError, match=r"Column 'zip' holds more different values than fit .*: 1,000 in the first 1,000 rows.*--memory"
+    ):
+        require_room([sexes, zips], 1000, zips.nbytes)
+
+
+@QUICK
+@given(
+    cells=st.lists(
+        st.none() | st.sampled_from(["a", "b", "one two three four five six", "x y"]) | st.text(max_size=3), max_size=60
+    ),
+    size=st.integers(1, 20),
+)
+def test_a_column_in_batches_looks_as_personal_as_whole(cells, size, tmp_path_factory):
+    column = pa.array(cells, pa.string())
+    look = Look(tmp_path_factory.mktemp("look") / "seen")
+    for start in range(0, len(column), size):
+        look.add(column.slice(start, size))
+    assert look.reason() == _looks_personal(pa.chunked_array([column]))
+
+
+def test_rows_are_dealt_evenly_and_none_is_lost(tmp_path):
+    shuffle = Shuffle(tmp_path, pa.schema([("n", pa.int64())]), 8)
+    for first in range(0, 8_000, 1_000):
+        shuffle.add(pa.record_batch({"n": pa.array(range(first, first + 1_000))}))
+    shuffle.close()
+    buckets = [table.take(pa.array(order)).column("n").to_pylist() for table, order in shuffle.buckets()]
+    assert sorted(number for bucket in buckets for number in bucket) == list(range(8_000))
+    assert all(800 < len(bucket) < 1_200 for bucket in buckets)
+    assert all(bucket != sorted(bucket) for bucket in buckets)
+    again = [table.take(pa.array(order)).column("n").to_pylist() for table, order in shuffle.buckets()]
+    assert again == buckets  # the release can be written again, the audit's row map still holds
+
+
+def test_a_spool_gives_back_what_was_added(tmp_path):
+    kept = Spool(tmp_path / "s", np.uint16, 2)
+    rows = np.arange(2_000, dtype=np.uint16).reshape(-1, 2)
+    for first in range(0, 1_000, 300):
+        kept.append(rows[first : first + 300])
+    assert np.array_equal(kept.read(), rows)
+    assert np.array_equal(kept.read(10, 20), rows[10:20])
+    reader = Reader(kept.chunks(7))
+    assert np.array_equal(np.vstack([reader.take(many) for many in (1, 0, 500, 499)]), rows)
+
+
+# --- chosen by itself
+
+
+def test_a_table_that_would_not_fit_goes_to_disk_and_that_is_said(tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(datasets.census(4_000_000, quasi=3), path)
+    said: list[str] = []
+    small = Job.build(quasi=["q1", "q2", "q3"], sensitive="s1", memory="512MiB")
+    large = Job.build(small, memory="4GiB")
+    assert isinstance(engine_for(small, path, Progress(1, said.append)), DiskEngine)
+    assert "(--memory): its rows stay on disk" in said[0]
+    assert isinstance(engine_for(large, path, Progress(1, said.append)), MemoryEngine)
+    assert len(said) == 1
+
+
+def test_sizes_of_memory():
+    assert Job.build(quasi="a", memory="1.5GiB").memory_bytes == 3 << 29
+    assert Job.build(quasi="a", memory=1 << 30).memory_bytes == 1 << 30
+    for wrong in ("1 potato", "", "10MiB", -5):
+        with pytest.raises(RequestError, match="memory must be"):
+            Job.build(quasi="a", memory=wrong)
+
+
+MEASURED_RUN = """
+import re
+from pathlib import Path
+from kohort.__main__ import main
+try:
+    main()
+finally:  # not what the system says of children: that begins with their parent's
+    print(re.search(r"VmHWM:\\s+([0-9]+) kB", Path("/proc/self/status").read_text())[1])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc: Linux")
+def test_memory_is_kept(tmp_path):
+    """Peak memory of the whole process; the table with its codes takes more than is allowed."""
+    path = tmp_path / "t.parquet"
+    with pq.ParquetWriter(path, datasets.census(1, quasi=8).schema) as writer:
+        for first in range(0, 6_000_000, 1_000_000):
+            writer.write_table(datasets.census(1_000_000, quasi=8, first=first))
+    quasi = ",".join(f"q{number}" for number in range(1, 9))
+    asked = ["--quasi", quasi, "--sensitive", "s1", "--k", "10", "--method", "mondrian", "--memory", "640MiB", "--engine", "disk"]
+    command = [sys.executable, "-c", MEASURED_RUN, "anonymize", str(path), "-o", str(tmp_path / "out.parquet"), *asked]
+    run = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert int(run.stdout.splitlines()[-1]) <= 640 * 1024
+    assert pq.read_metadata(tmp_path / "out.parquet").num_rows == 6_000_000
+
+
+# --- whatever happens
+
+
+@pytest.fixture
+def scratch(tmp_path, monkeypatch):
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    yield folder
+    monkeypatch.undo()
+
+
+SLOW_RUN = """
+import os, signal, sys
+from pathlib import Path
+from kohort.engines.disk import DiskEngine
+from kohort.job import Job
+from kohort.progress import Progress
+at, source, target = int(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
+steps = 0
+def passing(frame, event, arg):
+    global steps
+    if event == "call" and "kohort/engines" in frame.f_code.co_filename:
+        steps += 1
+        if steps == at:
+            os.kill(os.getpid(), signal.SIGKILL)
+job = Job.build(quasi=["q1", "q2", "q3"], sensitive="s1", k=5, method="mondrian", seed=7, threads=1)
+sys.setprofile(passing)
+engine = DiskEngine(job, Progress(1), 100)
+engine.read(source); engine.encode(); engine.partition(); engine.publish(); engine.release_file(target, force=False)
+sys.setprofile(None)
+print(steps)
+"""
+
+
+def run_until(at, source, target):
+    command = [sys.executable, "-c", SLOW_RUN, str(at), str(source), str(target)]
+    return subprocess.run(command, check=False, capture_output=True, text=True)
+
+
+@pytest.mark.slow
+def test_killed_at_any_step_and_started_again(tmp_path, scratch, monkeypatch):
+    source, target = tmp_path / "t.parquet", tmp_path / "out.parquet"
+    pq.write_table(datasets.census(1_000, quasi=3), source)
+    whole = run_until(-1, source, target)
+    steps = int(whole.stdout)
+    expected = rows_of(tables.read(target)[0])
+    target.unlink()
+    monkeypatch.setattr(staging, "GRACE", 0)
+    for at in np.linspace(2, steps - 1, 12).astype(int).tolist():
+        killed = run_until(at, source, target)
+        assert killed.returncode == -signal.SIGKILL
+        assert not target.exists()
+    assert list(scratch.iterdir())  # the dead cannot clean up
+    again = run_until(-1, source, target)
+    assert again.returncode == 0, again.stderr
+    assert rows_of(tables.read(target)[0]) == expected
+    assert not list(scratch.iterdir())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.parquet", "scratch", "t.parquet"]
+
+
+@pytest.mark.parametrize("allowed", [0, 3, 8, 14])
+def test_a_full_scratch_disk_publishes_nothing(allowed, tmp_path, scratch, monkeypatch):
+    """The disk takes so many writes, then no more."""
+    writes = iter(range(10_000))
+    honest = Spool.append
+
+    def append(self, cells):
+        if next(writes) >= allowed:
+            with spool.in_scratch(self._path.parent):
+                raise OSError(errno.ENOSPC, "No space left on device")
+        honest(self, cells)
+
+    monkeypatch.setattr(Spool, "append", append)
+    target = tmp_path / "out.csv"
+    with pytest.raises(MachineError, match=r"No space left on device.*TMPDIR.*Nothing was published"):
+        run_in_parts(datasets.census(1_000, quasi=2), target)
+    assert not target.exists()
+    assert not list(scratch.iterdir())
+
+
+def run_in_parts(table, target):
+    engine = DiskEngine(Job.build(quasi=["q1", "q2"], sensitive="s1", k=5, method="mondrian", seed=7), Progress(1), 100)
+    engine.read(table)
+    engine.encode()
+    engine.partition()
+    engine.publish()
+    engine.release_file(target, force=False)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="needs to mount a small disk: Linux, as root")
+def test_a_really_full_disk(tmp_path):
+    """A file system of 3 MiB for what does not fit into memory."""
+    disk, source, target = tmp_path / "disk", tmp_path / "t.parquet", tmp_path / "out.parquet"
+    disk.mkdir()
+    pq.write_table(datasets.census(200_000, quasi=4), source)
+    if subprocess.run(
+        ["/bin/mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(disk)], check=False, capture_output=True
+    ).returncode:
+        pytest.skip("needs to mount a small disk")
+    try:
+        asked = ["--quasi", "q1,q2,q3,q4", "--sensitive", "s1", "--engine", "disk", "--method", "mondrian"]
+        command = [sys.executable, "-m", "kohort", "anonymize", str(source), "-o", str(target), *asked]
+        run = subprocess.run(command, check=False, capture_output=True, text=True, env={**os.environ, "TMPDIR": str(disk)})
+        assert run.returncode == 3
+        assert "No space left on device" in run.stderr
+        assert "Nothing was published" in run.stderr
+        assert not target.exists()
+        assert not list(disk.iterdir())
+    finally:
+        subprocess.run(["/bin/umount", str(disk)], check=True)
+
+
+def test_two_runs_at_once_do_not_meet(tmp_path, scratch):
+    source = tmp_path / "t.parquet"
+    pq.write_table(datasets.census(30_000, quasi=3), source)
+    asked = ["--quasi", "q1,q2,q3", "--sensitive", "s1", "--engine", "disk", "--method", "mondrian", "--seed", "7"]
+    command = [sys.executable, "-m", "kohort", "anonymize", str(source), *asked]
+    targets = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    quiet = subprocess.DEVNULL
+    runs = [subprocess.Popen([*command, "-o", str(target)], stdout=quiet, stderr=quiet) for target in targets]
+    assert [run.wait() for run in runs] == [0, 0]
+    one, two = (rows_of(tables.read(target)[0]) for target in targets)
+    assert one == two
+    assert not list(scratch.iterdir())

@@ -1,0 +1,248 @@
+"""What the spark engine reads and hands over: the same tables as the other engines, or the same refusals."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import kohort as kh
+from kohort import datasets
+from kohort.errors import KohortError, RequestError
+from kohort.testing.engines import rows_of
+from tests.spark_cluster import PANDAS_3, require_spark, session
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings(PANDAS_3)]
+ASKED: dict[str, Any] = {"quasi": ["age", "town"], "sensitive": "ill", "k": 5, "method": "mondrian", "seed": 7}
+NAMES = ["name", "age", "town", "ill"]
+ROWS = [(f"Person{row}", str(20 + row % 40), "abcd"[row % 4], ("flu", "cold", "")[row % 3]) for row in range(120)]
+
+
+@pytest.fixture(scope="module")
+def spark():
+    require_spark()
+    with session("local[2]") as started:
+        yield started
+
+
+def table_of(rows):
+    return pa.table(list(map(pa.array, zip(*rows, strict=True))), NAMES)
+
+
+def csv_file(path, rows, columns=None):
+    columns = columns or NAMES
+    lines = [",".join(columns), *(",".join(row[NAMES.index(column)] for column in columns) for row in rows)]
+    path.parent.mkdir(exist_ok=True, parents=True)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def both(spark, source, **asked):
+    """What memory makes of a source and what Spark does: rows, or the message."""
+    told: list[Any] = []
+    for engine in ({"engine": "memory"}, {"engine": "spark", "spark": spark}):
+        try:
+            told.append(rows_of(kh.anonymize(source, **{**ASKED, **asked}, **engine).table))
+        except KohortError as error:
+            told.append((type(error), str(error)))
+    return told
+
+
+# --- in
+
+
+def test_columns_of_files_go_by_name(spark, tmp_path):
+    """By place, the names of the second file's persons would be published as what they are ill with."""
+    csv_file(tmp_path / "in" / "a.csv", ROWS[:60])
+    csv_file(tmp_path / "in" / "b.csv", ROWS[60:], ("ill", "age", "town", "name"))
+    memory, on_spark = both(spark, tmp_path / "in", identifier="name")
+    assert memory == on_spark
+    assert not any("Person" in str(cell) for row in on_spark for cell in row)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ['Person,33,a,"flu', "Person,33,a", "Person,33,a,flu,more"],
+    ids=["a quote that is not closed", "too few cells", "too many cells"],
+)
+def test_text_that_is_no_table_is_refused_in_the_same_words(spark, tmp_path, wrong):
+    csv_file(tmp_path / "in.csv", ROWS)
+    lines = (tmp_path / "in.csv").read_text(encoding="utf-8").splitlines()
+    (tmp_path / "in.csv").write_text("\n".join([*lines[:60], wrong, *lines[60:]]) + "\n", encoding="utf-8")
+    memory, on_spark = both(spark, tmp_path / "in.csv", identifier="name")
+    assert memory == on_spark
+    assert memory[0] is RequestError
+
+
+def test_arrow_files_are_read_too(spark, tmp_path):
+    table = table_of(ROWS)
+    coded = table.set_column(2, "town", table.column("town").dictionary_encode())
+    with pa.OSFile(str(tmp_path / "in.arrow"), "wb") as sink, pa.ipc.new_file(sink, coded.schema) as writer:
+        writer.write_table(coded)
+    memory, on_spark = both(spark, tmp_path / "in.arrow", identifier="name")
+    assert memory == on_spark
+
+
+def test_files_that_differ_are_refused(spark, tmp_path):
+    table = table_of(ROWS)
+    (tmp_path / "in").mkdir()
+    pq.write_table(table, tmp_path / "in" / "a.parquet")
+    for other in (table.drop_columns(["town"]), table.append_column("zip", table.column("age"))):
+        pq.write_table(other, tmp_path / "in" / "b.parquet")
+        memory, on_spark = both(spark, tmp_path / "in", identifier="name")
+        assert memory == on_spark
+        assert "differs from the first file" in on_spark[1]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("source", ["in", "in/*/*"])
+def test_folders_that_give_a_column_give_its_text(spark, tmp_path, kind, source):
+    for year, rows in (("01", ROWS[:60]), ("02", ROWS[60:])):
+        file = tmp_path / "in" / f"year={year}" / f"x.{kind}"
+        file.parent.mkdir(parents=True)
+        if kind == "csv":
+            csv_file(file, rows)
+        else:
+            pq.write_table(table_of(rows), file)
+    memory, on_spark = both(spark, tmp_path / source, identifier="name", quasi=["age", "year"], drop="town")
+    assert memory == on_spark
+    assert any("01" in row for row in on_spark)
+
+
+def test_moments_are_told_in_the_zone_of_their_column(spark, tmp_path):
+    start = datetime(2024, 1, 31, 12, tzinfo=UTC)
+    moments = pa.array([start + timedelta(hours=row) for row in range(120)], pa.timestamp("us", "Asia/Tokyo"))
+    table = pa.table({"age": [row % 40 for row in range(120)], "town": moments, "ill": [row[3] for row in ROWS]})
+    pq.write_table(table, tmp_path / "in.parquet")
+    memory, on_spark = both(spark, tmp_path / "in.parquet")
+    assert memory == on_spark
+
+
+def test_a_name_with_marks_of_a_pattern_is_a_name(spark, tmp_path):
+    for name in ("x[1].parquet", "x{1}.parquet"):
+        pq.write_table(datasets.census(100, quasi=3), tmp_path / name)
+        asked = {"quasi": ["q1", "q2", "q3"], "sensitive": "s1", "k": 5, "engine": "spark", "spark": spark}
+        assert kh.anonymize(tmp_path / name, **asked).evidence.passed
+
+
+@pytest.mark.parametrize("kind", [pa.timestamp("ns"), pa.time64("us"), pa.duration("s"), pa.decimal256(50, 2)], ids=str)
+def test_types_that_spark_does_not_know_are_told(spark, tmp_path, kind):
+    table = pa.table({"age": [1, 2] * 10, "town": pa.nulls(20, kind), "ill": ["a"] * 20})
+    pq.write_table(table, tmp_path / "in.parquet")
+    with pytest.raises(RequestError, match=r"Column 'town' is .* Spark does not know.*--engine"):
+        kh.anonymize(tmp_path / "in.parquet", quasi="age", drop="town", sensitive="ill", k=2, engine="spark", spark=spark)
+
+
+def test_what_is_not_there_is_told_as_everywhere(spark, tmp_path):
+    for name in ("nothing.csv", "nothing*.csv", "nothing.parquet"):
+        memory, on_spark = both(spark, tmp_path / name)
+        assert memory == on_spark
+        assert memory[0] is RequestError
+    with pytest.raises(RequestError, match="no table at file:///"):
+        kh.anonymize(f"file://{tmp_path}/nothing", **ASKED, spark=spark)
+    csv_file(tmp_path / "in.csv", ROWS)
+    with pytest.raises(RequestError, match="Write it as Parquet"):
+        kh.anonymize(f"file://{tmp_path}/in.csv", **ASKED, spark=spark)
+
+
+# --- out
+
+
+def test_a_release_leads_neither_back_to_its_source_nor_to_what_came_after_it(spark, tmp_path):
+    source = tmp_path / "in.parquet"
+    pq.write_table(datasets.census(300, quasi=3), source)
+    asked = {"quasi": ["q1", "q2", "q3"], "sensitive": "s1", "k": 5, "method": "mondrian", "seed": 7, "spark": spark}
+    table = kh.anonymize(source, **asked).table
+    with pytest.raises(Exception, match="UNRESOLVED_COLUMN"):
+        table.where("q1_original = 1").count()
+    before = rows_of(table)
+    pq.write_table(datasets.census(100, quasi=3, seed=5), source)
+    gc.collect()
+    assert rows_of(table) == before
+
+
+def test_views_of_the_user_stay(spark):
+    for name in ("release", "matched"):
+        spark.range(3).createOrReplaceTempView(name)
+    kh.anonymize(spark.createDataFrame(datasets.census(100, quasi=3)), quasi=["q1", "q2", "q3"], sensitive="s1", k=5)
+    assert spark.table("release").count() == 3
+    assert {found.name for found in spark.catalog.listTables()} >= {"release", "matched"}
+    assert not any("kohort" in found.name for found in spark.catalog.listTables())
+
+
+def test_every_text_comes_out_as_it_was(spark, tmp_path):
+    notes = [" blank before", "blank after ", "\ttab", 'a "quote"', "a, comma", "two\nlines", "", None, "nul\x00", "ä", "\\", "#"]
+    table = pa.table({"age": [1, 2] * 60, "town": ["a"] * 120, "ill": ["flu"] * 120, "note": notes * 10})
+    asked = {**ASKED, "other": "note", "k": 3}
+    expected = kh.anonymize(table, **asked, output=tmp_path / "memory.csv")
+    assert expected.evidence.passed
+    found = kh.anonymize(spark.createDataFrame(table), **asked, output=tmp_path / "spark.csv")
+    assert found.evidence.passed
+    read = {name: kh.tables.read(tmp_path / name)[0] for name in ("memory.csv", "spark.csv")}
+    assert rows_of(read["memory.csv"]) == rows_of(read["spark.csv"])
+
+
+LEFT = """
+import os, signal, sys
+import kohort as kh
+from kohort import datasets
+from kohort.engines import spark
+spark.audited = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+kh.anonymize(datasets.census(100, quasi=3), quasi=["q1", "q2", "q3"], sensitive="s1", k=5, engine="spark", master="local[1]",
+             output=sys.argv[1])
+"""
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next(spark, tmp_path):
+    target = tmp_path / "out.parquet"
+    died = subprocess.run([sys.executable, "-c", LEFT, str(target)], check=False, capture_output=True)
+    assert died.returncode == -signal.SIGKILL
+    left = sorted(path.name for path in tmp_path.glob("_kohort-*"))
+    assert len(left) == 2, left
+    frame = spark.createDataFrame(datasets.census(100, quasi=3))
+    kh.anonymize(frame, quasi=["q1", "q2", "q3"], sensitive="s1", k=5, output=target)
+    assert [path.name for path in tmp_path.iterdir()] == ["out.parquet"]
+
+
+# --- the session
+
+
+def test_a_master_that_is_none_and_a_machine_without_java():
+    require_spark()
+    run = [sys.executable, "-m", "kohort", "anonymize", "in.csv", "-o", "out.parquet", "--quasi", "age", "--k", "2"]
+    for more, environment, said in (
+        (["--master", "foo"], {}, "'foo' is nowhere that Spark runs"),
+        (["--engine", "spark"], {"JAVA_HOME": "/nonexistent"}, "needs Java 17"),
+        (["--engine", "disk", "--master", "local"], {}, "A master is for the spark engine"),
+    ):
+        ended = subprocess.run([*run, *more], check=False, capture_output=True, text=True, env={**os.environ, **environment})
+        assert said in ended.stderr, ended.stderr
+        assert ended.stderr.count("\n") == 1
+
+
+def test_an_interruption_is_told_in_one_line(tmp_path):
+    require_spark()
+    source, target = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    pq.write_table(datasets.census(60_000, quasi=3), source)
+    command = [sys.executable, "-m", "kohort", "anonymize", str(source), "-o", str(target), "--quasi", "q1,q2,q3", "--k", "5"]
+    command += ["--sensitive", "s1", "--method", "mondrian", "--engine", "spark", "--master", "local[1]"]
+    with (tmp_path / "log").open("wb") as log:
+        running = subprocess.Popen(command, stderr=log, stdout=subprocess.DEVNULL)
+        end = time.monotonic() + 120
+        while "partition" not in (tmp_path / "log").read_text(encoding="utf-8") and time.monotonic() < end:
+            time.sleep(0.05)
+        time.sleep(0.3)
+        running.send_signal(signal.SIGINT)
+        assert running.wait(60) == 130, (tmp_path / "log").read_text(encoding="utf-8")
+    told = (tmp_path / "log").read_text(encoding="utf-8")
+    assert "Traceback" not in told
+    assert "Interrupted" in told.splitlines()[-1]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet", "log"]
