@@ -124,7 +124,7 @@ def microaggregation() -> None:
         for k, bar in zip((3, 5, 10), bars, strict=True):
             job = Job.build(quasi=quasi, k=k, seed=7, objective="square-error", type=dict.fromkeys(quasi, "decimal"))
             engine, seconds = run(table, job)
-            labels = engine.publish().labels
+            labels = engine.labels()
             means = np.array([np.bincount(labels, column) for column in z.T]).T / np.bincount(labels)[:, np.newaxis]
             error = 100 * float(((z - means[labels]) ** 2).sum()) / z.size
             row(f"{name}, square error, %", k, error, bar, 1, seconds, int(np.bincount(labels).min()))

@@ -73,7 +73,7 @@ def paper_004(ks: Sequence[int] = (5, 10, 25, 50, 100)) -> None:
 
 def square_error_of_all(table: pa.Table, job: Job) -> float:
     """Of a method's clusters, as if every attribute were a quasi-identifier."""
-    labels = engine_for(table, job).publish().labels
+    labels = engine_for(table, job).labels()
     everything = Job.build(
         {**job.to_dict(), "columns": {name: _as_quasi(column) for name, column in job.to_dict()["columns"].items()}}
     )
