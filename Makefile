@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all fuzz lint types format bench bench-scale bench-spark clean
+.PHONY: demo test test-all fuzz lint types format bench bench-scale bench-spark bench-identity clean
 
 demo: $(VENV)/.core
 	$(BIN)/kohort demo
@@ -12,8 +12,9 @@ demo: $(VENV)/.core
 test: $(VENV)/.dev
 	$(BIN)/pytest -q -n auto --dist loadfile
 
+# Tests are dealt one by one; those of Spark stay with one worker, which starts their clusters one after the other.
 test-all: $(VENV)/.dev
-	$(BIN)/pytest -q -n auto --dist loadfile -m "slow or not slow"
+	$(BIN)/pytest -q -n auto --dist loadgroup -m "slow or not slow"
 
 # A longer run of the suite's generators; a failing case names the seed and the number that make it again.
 fuzz: CASES ?= 20000
@@ -46,6 +47,10 @@ bench-scale: $(VENV)/.dev
 bench-spark: ROWS ?= 2000000
 bench-spark: $(VENV)/.dev
 	ROWS=$(ROWS) $(BIN)/python -m benchmarks.spark_scale
+
+# Every engine's release against memory's, 48 jobs.
+bench-identity: $(VENV)/.dev
+	KOHORT_DATA=$${KOHORT_DATA:-../shared/data} $(BIN)/python -m benchmarks.identity
 
 clean:
 	rm -rf $(VENV) kohort-demo

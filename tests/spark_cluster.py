@@ -19,7 +19,11 @@ from typing import Any
 import pytest
 
 PATIENCE = 60  # seconds that a process may take to do what it was started for
-PANDAS_3 = "ignore:PySpark does not yet fully support pandas:FutureWarning"  # a filter for tests; we use none of it
+SPARK_TESTS = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("spark"),  # a session is a process's: one worker for all
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),  # we use none of it
+]
 QUICK = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"  # to start, which is what a test's JVM does most
 
 

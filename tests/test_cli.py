@@ -382,6 +382,7 @@ def test_ctrl_c_while_the_release_is_written(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("large")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("step", ["encode", "partition", "publish", "staged", "audit"])
 def test_signals_in_every_step(tmp_path, large, step, number):
@@ -389,7 +390,8 @@ def test_signals_in_every_step(tmp_path, large, step, number):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("wait", [1, 10, 40])
+@pytest.mark.xdist_group("large")
+@pytest.mark.parametrize("wait", [1, 12])
 def test_ctrl_c_while_groups_are_found_and_improved(tmp_path, large, wait):
     """The default method works for minutes on such a table: in its blocks, and in the kernels that each of them runs."""
     interrupted(large, tmp_path / "out", "partition", signal.SIGINT, method="auto", wait=wait)

@@ -79,6 +79,7 @@ def test_labels_and_text_of_the_plain_version(method, made, k, suppress, doubled
     engine = engine_for(columns, method, k, suppress=suppress, weight=dict(zip(columns, weights, strict=True)))
     labels, vector, levels = expected(columns, measures, method, of_size(k), budget, weights)
     assert engine.labels().tolist() == labels
+    engine.publish()
     table, _evidence = engine.release_table()
     kept = [row for row in range(rows) if labels[row] >= 0]
     told = Counter(

@@ -15,9 +15,9 @@ from kohort.engines.spark_folders import Folder
 from kohort.errors import AuditError, MachineError, PromiseError, RequestError
 from kohort.testing import ENGINE_CONTRACTS
 from kohort.testing.engines import rows_of
-from tests.spark_cluster import PANDAS_3, require_spark, session
+from tests.spark_cluster import SPARK_TESTS, require_spark, session
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings(PANDAS_3)]
+pytestmark = SPARK_TESTS
 QUASI = ["q1", "q2", "q3"]
 
 

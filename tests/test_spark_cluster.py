@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import kohort
-from tests.spark_cluster import PANDAS_3, PATIENCE, require_spark, session, standalone_cluster
+from tests.spark_cluster import PATIENCE, SPARK_TESTS, require_spark, session, standalone_cluster
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings(PANDAS_3)]
+pytestmark = SPARK_TESTS
 ROWS = 1000
 
 

@@ -19,9 +19,9 @@ import kohort as kh
 from kohort import datasets
 from kohort.errors import KohortError, RequestError
 from kohort.testing.engines import rows_of
-from tests.spark_cluster import PANDAS_3, require_spark, session
+from tests.spark_cluster import SPARK_TESTS, require_spark, session
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings(PANDAS_3)]
+pytestmark = SPARK_TESTS
 ASKED: dict[str, Any] = {"quasi": ["age", "town"], "sensitive": "ill", "k": 5, "method": "mondrian", "seed": 7}
 NAMES = ["name", "age", "town", "ill"]
 ROWS = [(f"Person{row}", str(20 + row % 40), "abcd"[row % 4], ("flu", "cold", "")[row % 3]) for row in range(120)]

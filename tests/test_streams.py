@@ -579,4 +579,4 @@ def test_memory_does_not_grow_with_rows(tmp_path, kind):
             tables.batches_to_file(table.to_batches(max_chunksize=100_000), table.schema, path, tables.format_of(path))
         found, most[rows] = peak(path)
         assert found == rows
-    assert most[5_000_000] - most[1_000_000] < 40, most
+    assert most[5_000_000] - most[1_000_000] < 100, most  # what allocators keep differs by tens; four fifths of the table are 290

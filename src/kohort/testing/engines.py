@@ -67,7 +67,7 @@ def refuses_with_a_way_out(engine: str) -> None:
 
 def require_same(engine: str, table: pa.Table, asked: Mapping[str, Any]) -> None:
     """A job gives what it gives in memory, in parts and in one piece."""
-    shown, also = _with_originals(table, asked["quasi"])
+    shown, also = with_originals(table, asked["quasi"])
     job = Job.build(**{**asked, **also})
     expected = released(ENGINES["memory"](job, Progress(1)), shown)
     for rows in PARTS:
@@ -111,7 +111,7 @@ def _texts(column: pa.ChunkedArray) -> list[str | None]:
     return [None if cell is None else str(cell) for cell in column.to_pylist()]
 
 
-def _with_originals(table: pa.Table, quasi: list[str]) -> tuple[pa.Table, dict[str, Any]]:
+def with_originals(table: pa.Table, quasi: list[str]) -> tuple[pa.Table, dict[str, Any]]:
     """A table whose release shows what every cell was: each quasi-identifier once more, to be published as it is."""
     copies = [f"{name} as it was" for name in quasi]
     for name, copy in zip(quasi, copies, strict=True):

@@ -14,8 +14,8 @@ from kohort import datasets
 from kohort.algorithms import Method
 from kohort.job import Job
 
-EXAMPLES = 30
-EXAMPLES_PER_PROMISE = 12  # for each promise and contract
+EXAMPLES = 24
+EXAMPLES_PER_PROMISE = 9  # for each promise and contract
 ROWS = 24
 TREE = (("a", "ab", "*"), ("b", "ab", "*"), ("c", "cde", "*"), ("d", "cde", "*"), ("e", "cde", "*"), ("z", "z", "*"))
 COLUMNS = {
@@ -132,7 +132,7 @@ def large_table() -> pa.Table:
 
 def enough_for_threads(method: Method, option: dict[str, Any], **asked: Any) -> tuple[pa.Table, Job]:
     """A table that is worked on in several parts at once, and a job for it."""
-    table = datasets.census(5_000 if method.in_blocks else 70_000, quasi=5)
+    table = datasets.census(3_000 if method.in_blocks else 70_000, quasi=5)
     columns = {"quasi": table.column_names[:5], "sensitive": "s1"}
     return table, Job.build(**columns, method=method.name, option=option, k=10, seed=7, block=1_000, **asked)
 
