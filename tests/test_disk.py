@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +27,7 @@ from kohort.engines.looks import Look
 from kohort.engines.memory import MemoryEngine
 from kohort.engines.shuffling import Shuffle
 from kohort.engines.spool import Reader, Spool
-from kohort.errors import MachineError, RequestError
+from kohort.errors import MachineError, PromiseError, RequestError
 from kohort.job import Job
 from kohort.progress import Progress
 from kohort.schema import _looks_personal
@@ -100,6 +101,42 @@ def test_a_named_scratch_folder_that_is_not_there_is_not_replaced(tmp_path, monk
     monkeypatch.setenv("TMPDIR", str(tmp_path / "nowhere"))
     with pytest.raises(MachineError, match="TMPDIR names"):
         kh.anonymize(datasets.census(100, quasi=2), quasi=["q1", "q2"], sensitive="s1", k=2, engine="disk")
+
+
+def test_persons_who_hold_a_value_in_more_rows_than_they_are():
+    """Rows of a value are no share of the persons."""
+    draw = random.Random(1)
+    ages, values = ([draw.choice(of) for _ in range(1_000)] for of in (range(100), "abcd"))
+    table = pa.table({"a": ages, "s": values, "who": [f"P{row % 125}" for row in range(1_000)]})
+    require_same("disk", table, {"quasi": ["a"], "sensitive": "s", "unit": "who", "k": 3, "l": 2, "method": "mondrian"})
+    with pytest.raises(PromiseError, match="the table has a single person"):
+        kh.anonymize(table.slice(0, 1), quasi="a", sensitive="s", unit="who", k=3, engine="disk")
+
+
+def test_means_stand_when_those_far_from_all_others_are_left_out():
+    """They are rounded by the spread of all numbers, which is more than that of those who stay."""
+    draw = random.Random(6)
+    table = pa.table({"c": [5 if draw.random() < 0.97 else draw.randrange(100) for _ in range(200)]})
+    table = table.append_column("o", pa.array([draw.randrange(-50, 50) for _ in range(200)]))
+    for engine in ("memory", "disk"):
+        release = kh.anonymize(
+            table, quasi=["c", "o"], k=25, seed=0, method="mondrian", statistic={"c": "mean"}, suppress=0.5, engine=engine
+        )
+        assert release.evidence.passed
+
+
+def test_a_table_whose_first_chunk_is_empty():
+    table = datasets.census(100, quasi=2)
+    release = kh.anonymize(pa.concat_tables([table.slice(0, 0), table]), quasi=["q1", "q2"], sensitive="s1", k=5, engine="disk")
+    assert release.table.num_rows == 100
+
+
+def test_more_columns_of_parquet_than_can_be_read_at_once_are_refused(tmp_path):
+    columns = {f"c{number}": np.random.default_rng(number).random(50_000) for number in range(160)}
+    pq.write_table(pa.table({"q": np.arange(50_000) % 90, **columns}), tmp_path / "wide.parquet")
+    asked: dict[str, Any] = {"quasi": "q", "other": [*columns], "allow": [*columns], "k": 5, "engine": "disk", "memory": "512MiB"}
+    with pytest.raises(RequestError, match=r"Reading 161 columns of Parquet.*--memory.*Arrow"):
+        kh.anonymize(tmp_path / "wide.parquet", **asked)
 
 
 def test_what_cannot_be_cut_is_one_class():

@@ -568,6 +568,15 @@ def test_a_link_does_not_count_rows_twice(tmp_path):
         assert tables.read(source)[0].num_rows == 3
 
 
+def test_a_folder_that_is_a_link_is_read_too(tmp_path):
+    for name in ("in", "elsewhere"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name}.csv").write_text("q,s\n1,a\n", encoding="utf-8")
+    (tmp_path / "in" / "more").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere" / "back").symlink_to(tmp_path / "in")
+    assert tables.read(tmp_path / "in")[0].num_rows == 2
+
+
 def test_a_row_that_readers_of_the_release_could_not_take(tmp_path):
     (tmp_path / "long.csv").write_text(f"q,s\n1,a\n1,{'x' * (9 << 20)}\n", encoding="utf-8")
     with pytest.raises(RequestError, match="row 2 has more than 8 MiB"):

@@ -101,6 +101,35 @@ def test_what_stands_at_the_target_is_replaced_only_if_asked_and_if_it_is_a_tabl
     assert [path.name for path in tmp_path.iterdir()] == ["out.parquet"]
 
 
+def test_folders_of_other_things_are_not_replaced(spark, tmp_path):
+    (tmp_path / "mine.parquet" / ".notes").mkdir(parents=True)
+    (tmp_path / "mine.parquet" / "_diary").write_text("mine", encoding="utf-8")
+    with pytest.raises(RequestError, match="other things than a table"):
+        kh.anonymize(
+            spark.createDataFrame(datasets.census(100, quasi=3)),
+            quasi=QUASI,
+            k=5,
+            drop="s1",
+            force=True,
+            output=tmp_path / "mine.parquet",
+        )
+    assert (tmp_path / "mine.parquet" / "_diary").exists()
+
+
+def test_any_name_may_be_a_target(spark, tmp_path, monkeypatch):
+    """Relative to where we are, not to where the JVM was started; marks of patterns and of addresses are letters."""
+    frame = spark.createDataFrame(datasets.census(100, quasi=3))
+    for name in ("a:b.parquet", "dir[1]/out.parquet", "d,x{1,2}/out.csv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        monkeypatch.chdir((tmp_path / name).parent)
+        (tmp_path / name).with_name("log_12:30.txt").touch()
+        assert kh.anonymize(frame, quasi=QUASI, k=5, drop="s1", seed=1, output=(tmp_path / name).name).evidence.passed
+        assert (tmp_path / name).is_dir()
+    (tmp_path / "file").touch()
+    with pytest.raises(RequestError, match="There is no folder"):
+        kh.anonymize(frame, quasi=QUASI, k=5, drop="s1", output=tmp_path / "file" / "out.parquet")
+
+
 def test_a_failed_replacement_leaves_what_was_there(spark, tmp_path, monkeypatch):
     target, frame = tmp_path / "out.parquet", spark.createDataFrame(datasets.census(300, quasi=3))
     asked: dict[str, Any] = {"quasi": QUASI, "sensitive": "s1", "method": "mondrian", "seed": 7, "output": target}

@@ -11,6 +11,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -30,7 +31,7 @@ ROWS = [(f"Person{row}", str(20 + row % 40), "abcd"[row % 4], ("flu", "cold", ""
 @pytest.fixture(scope="module")
 def spark():
     require_spark()
-    with session("local[2]") as started:
+    with session("local[2]", {"spark.sql.session.timeZone": "Europe/Berlin"}) as started:  # not that of files, nor UTC
         yield started
 
 
@@ -212,7 +213,96 @@ def test_what_a_killed_run_left_is_removed_by_the_next(spark, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["out.parquet"]
 
 
+# --- times, types and texts
+
+NIGHTS = [
+    np.datetime64(f"2024-{1 + row % 12:02}-01T00:30", "us") for row in range(120)
+]  # yesterday, further west
+OTHER: dict[str, Any] = {"drop": "name", "other": "at", "allow": "at"}
+
+
+@pytest.mark.parametrize("zone", [None, "Asia/Tokyo"])
+def test_times_are_those_of_their_column(spark, tmp_path, zone):
+    table = table_of(ROWS).append_column("at", pa.array(NIGHTS, pa.timestamp("us", zone)))
+    memory, on_spark = both(spark, table, quasi=["age", "at"], drop=["name", "town"])
+    assert memory == on_spark
+    gap = pa.array([np.datetime64("2024-03-31T02:30", "us")] * 120, pa.timestamp("us", zone))  # an hour that Berlin does not have
+    table = table_of(ROWS).append_column("at", gap)
+    for name, engine in (("memory.csv", {}), ("spark.csv", {"spark": spark})):
+        kh.anonymize(table, **ASKED, **OTHER, **engine, output=tmp_path / name)
+    written = [rows_of(kh.tables.read(tmp_path / name)[0]) for name in ("memory.csv", "spark.csv")]
+    assert written[0] == written[1]
+
+
+def test_moments_of_a_frame_are_told_by_the_clock_of_its_session(spark):
+    table = table_of(ROWS).append_column("at", pa.array(NIGHTS, pa.timestamp("us")))
+    asked = {**ASKED, "quasi": ["age", "at"], "drop": ["name", "town"]}
+    frame = spark.createDataFrame(table)  # Spark takes them for moments of its session
+    assert frame.schema["at"].dataType.simpleString() == "timestamp"
+    assert rows_of(kh.anonymize(frame, **asked).table) == rows_of(kh.anonymize(table, **asked).table)
+
+
+@pytest.mark.parametrize("kind", [pa.timestamp("ns"), pa.uint8(), pa.duration("s")], ids=str)
+def test_tables_at_hand_are_asked_for_their_types_too(spark, kind):
+    table = table_of(ROWS).append_column("at", pa.array([1] * 120, kind))
+    with pytest.raises(RequestError, match=r"Column 'at' is .* Spark does not know.*--engine"):
+        kh.anonymize(table, **ASKED, **OTHER, spark=spark)
+
+
+def test_columns_that_no_task_could_hand_back_are_told(spark):
+    frame = spark.createDataFrame(table_of(ROWS))
+    for made, said in (("map('a', 1)", "cannot be published"), ("INTERVAL '1' YEAR", "only Spark knows"), ("1", "the same name")):
+        odd = frame.selectExpr("*", f"{made} AS {'ill' if made == '1' else 'at'}")
+        with pytest.raises(RequestError, match=said):
+            kh.anonymize(odd, **ASKED, **OTHER)
+    with pytest.raises(RequestError, match="stands still"):
+        kh.anonymize(spark.readStream.format("rate").load(), quasi="value", k=2, drop="timestamp")
+
+
+def test_equal_by_a_collation_is_not_equal(spark):
+    table = pa.table({"town": [*"aAbB"] * 10, "ill": ["flu", "cold"] * 20})
+    frame = spark.createDataFrame(table).selectExpr("town COLLATE UTF8_LCASE AS town", "ill")
+    asked: dict[str, Any] = {**ASKED, "quasi": "town"}
+    assert rows_of(kh.anonymize(frame, **asked).table) == rows_of(kh.anonymize(table, **asked).table)
+
+
+@pytest.mark.parametrize(("first", "missing"), [("NaN", ()), (-9.0, ("-9",))], ids=["the text NaN", "a number that is missing"])
+def test_who_is_nobody_is_the_same_everywhere(spark, first, missing):
+    people = [first, *(f"P{row}" if isinstance(first, str) else float(row) for row in range(119))]
+    memory, on_spark = both(
+        spark, table_of(ROWS).append_column("who", pa.array(people)), unit="who", drop="name", missing=missing
+    )
+    assert memory == on_spark or (memory[0] is on_spark[0] is RequestError and "one person" in on_spark[1])
+
+
+def test_missing_cells_of_a_lone_column_are_lines_of_their_own(spark, tmp_path):
+    table = pa.table({"c": pa.array([None] * 10 + ["a"] * 10)})
+    kh.anonymize(spark.createDataFrame(table), quasi="c", k=5, output=tmp_path / "one.csv")
+    assert sorted(map(str, kh.tables.read(tmp_path / "one.csv")[0].column("c").to_pylist())) == ["None"] * 10 + ["a"] * 10
+
+
 # --- the session
+
+
+def test_settings_of_the_session_stay_as_they_were(spark, tmp_path):
+    for key in ("01", "02"):
+        (tmp_path / "in" / f"zip={key}").mkdir(parents=True)
+        pq.write_table(table_of(ROWS), tmp_path / "in" / f"zip={key}" / "0.parquet")
+    before = spark.sql("SET").collect()
+    for source in (tmp_path / "in", f"file://{tmp_path}/in"):
+        release = kh.anonymize(source, **{**ASKED, "quasi": ["age", "zip"]}, drop=["name", "town"], spark=spark)
+        assert {row.zip for row in release.table.select("zip").collect()} <= {"01", "02", "*"}
+    assert spark.sql("SET").collect() == before
+
+
+def test_a_session_in_which_nothing_would_work_is_told(spark):
+    frame, setting = spark.createDataFrame(table_of(ROWS)), "spark.sql.execution.arrow.useLargeVarTypes"
+    spark.conf.set(setting, "true")
+    try:
+        with pytest.raises(RequestError, match=f"{setting} on"):
+            kh.anonymize(frame, **ASKED, drop="name")
+    finally:
+        spark.conf.unset(setting)
 
 
 def test_a_master_that_is_none_and_a_machine_without_java():

@@ -232,6 +232,14 @@ def test_no_place_for_scratch(home, monkeypatch):
         pytest.fail("must not be entered")
 
 
+def test_a_named_place_is_the_place(home, tmp_path, monkeypatch):
+    """Where it is full, Python's own choice would silently be another."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert tempfile.gettempdir() == str(home)
+    with staging.scratch_folder() as scratch:
+        assert scratch.parent == tmp_path
+
+
 def test_no_file_stays_open(folder, home):
     descriptors = Path("/proc/self/fd")
     if not descriptors.exists():

@@ -93,10 +93,12 @@ def scratch_folder() -> Iterator[Path]:
 
 def _scratch_home() -> Path:
     """Where scratch folders are made; not elsewhere, silently, if the one that is named cannot be used."""
-    home, named = Path(tempfile.gettempdir()), os.environ.get("TMPDIR")
-    if named and not (Path(named).is_dir() and os.access(named, os.W_OK | os.X_OK)):
+    named = os.environ.get("TMPDIR")
+    if not named:
+        return Path(tempfile.gettempdir())
+    if not (Path(named).is_dir() and os.access(named, os.W_OK | os.X_OK)):
         raise MachineError(f"TMPDIR names {named}, where no scratch folder can be made. Name another folder.")
-    return home
+    return Path(named).absolute()
 
 
 # --- what dead runs left

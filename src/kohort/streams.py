@@ -34,6 +34,8 @@ class Stream:
     size_in_memory: int
     """Bytes that the whole table would take, estimated rather too high than too low."""
     _start: Callable[[pa.Schema], Iterator[pa.RecordBatch]] = field(repr=False)
+    column_buffer: int = 0
+    """Bytes that reading holds for every column beside its rows."""
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Every row in order, from the beginning: all columns, or those named, in that order.
@@ -68,7 +70,8 @@ def of_pieces(pieces: Sequence[Piece]) -> Stream:
     known = sum(rows) if len(rows) == len(shapes) else None
     stored = shapes[0].schema
     doubled = 2 if any("halffloat" in str(kind) for kind in stored.types) else 1
-    return Stream(_plain_schema(stored), pieces[0].form, known, doubled * sum(shape.size for shape in shapes), start)
+    size, buffer = doubled * sum(shape.size for shape in shapes), max(shape.column_buffer for shape in shapes)
+    return Stream(_plain_schema(stored), pieces[0].form, known, size, start, buffer)
 
 
 def read_piece(piece: Piece, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -56,8 +56,8 @@ class Original:
     """Those of them whose decimals are written with a comma."""
     dates: Mapping[str, str] = field(default_factory=dict)
     """Aliases that publish months or years, each with the way the source writes its dates, such as DD.MM.YYYY."""
-    means: Sequence[str] = ()
-    """Aliases that publish means."""
+    means: Mapping[str, float] = field(default_factory=dict)
+    """Aliases that publish means, each with the spread of all its numbers, also of those that were left out."""
     labels: Mapping[str, Tree | None] = field(default_factory=dict)
     """Aliases that publish labels, with their tree where they have one."""
     missing: Sequence[str] = ()
@@ -158,11 +158,10 @@ def _cells(run: Run, by: str, original: Original) -> Check:
         queries.append(sql)
         told = days if alias in original.dates else _comma_interval if alias in original.commas else _interval
         wrong += sum(group[-1] for group in run(sql) if not _holds(told, *group))
-    for alias in original.means:
+    for alias, spread in original.means.items():
         cells = _values(alias, by, original)
         sql = f"SELECT {alias}, AVG(x), COUNT(v), COUNT(*) FROM {cells} GROUP BY {by}"
         queries.append(sql)
-        spread = float(run(f"SELECT MAX(x) - MIN(x) FROM {cells}")[0][0] or 0)
         told = _comma_interval if alias in original.commas else _interval
         wrong += sum(group[-1] for group in run(sql) if not _is_mean(told, *group, tolerance=spread * MEAN_TOLERANCE))
     for alias, tree in original.labels.items():

@@ -48,6 +48,7 @@ class Claims:
             for axis in axes
             if isinstance(axis, TreeAxis)
         }
+        spreads = {axis.name: axis.range for axis in axes if isinstance(axis, NumericAxis)}
         commas = [axis.name for axis in axes if isinstance(axis, NumericAxis) and axis.comma]
         # Asked of the schema, not of the axes: a grid that they forgot must be missed.
         steps = {
@@ -62,7 +63,7 @@ class Claims:
             numbers={alias: numeric[source] for alias, source in ranges.items() if source in numeric},
             commas=[alias for alias, source in self.sources.items() if source in commas],
             dates={alias: dates[source] for alias, source in ranges.items() if source in dates},
-            means=[alias for alias, statistic in self.statistics.items() if statistic == "mean"],
+            means={alias: spreads[self.sources[alias]] for alias, statistic in self.statistics.items() if statistic == "mean"},
             labels={alias: trees[source] for alias, source in ranges.items() if source in trees},
             missing=schema.missing,
             typed=() if schema.missing else exact,

@@ -41,8 +41,8 @@ def coded_table(job: Job, schema: Schema, held: Mapping[str, Distinct], rows: in
     if problems:
         raise RequestError(problems)
     persons = bool(schema.named("unit"))
-    # Persons are counted later: how many there are is not known of the values alone.
-    require_possible(job.promise.k, rows, "rows", [] if persons else [(one, counts_of(one, held[one.name])) for one in secrets])
+    if not persons:  # those are counted later: how many there are is not known of the values alone
+        require_possible(job.promise.k, rows, "rows", [(one, counts_of(one, held[one.name])) for one in secrets])
 
     def group(kind: Literal["quasi", "beside"], names: list[str]) -> Group:
         return Group(kind, tuple(codings[name] for name in names), tuple(schema.columns[name].weight for name in names))

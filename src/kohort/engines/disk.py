@@ -40,6 +40,9 @@ from kohort.streams import Stream
 from kohort.tables import Format
 from kohort.utility.pairs import Pair
 
+READ_AND_WRITTEN = 1.5  # what a column's reader and writers take, of what the reader does
+KERNELS = 64 << 20  # bytes of what is compiled later
+
 
 class DiskEngine:
     """See `Engine`."""
@@ -73,6 +76,7 @@ class DiskEngine:
             self._source = source
             self._stream = tables.open_stream(source, job.encoding, job.columns)
             self._schema = schema.bind(job.columns, self._stream.schema, **job.binding())
+            self._require_narrow()
             self._folder = self._held.enter_context(staging.scratch_folder())
 
     def encode(self) -> None:
@@ -233,6 +237,16 @@ class DiskEngine:
             originals.unlink(missing_ok=True)
             require_passed(evidence)
             return evidence
+
+    def _require_narrow(self) -> None:
+        """Refuse more columns than can be read at once, however few rows at a time."""
+        columns = {source for _name, source, _statistic in self._schema.published()} | {*self._schema.named("unit")}
+        needed = int(READ_AND_WRITTEN * len(columns) * self._stream.column_buffer)
+        if needed + KERNELS > self._limits.room():
+            raise RequestError(
+                f"Reading {len(columns):,} columns of Parquet at once takes about {needed >> 20:,} MiB beside the rows, more "
+                "than is allowed. Drop columns, allow more memory (--memory), or write the table as Arrow."
+            )
 
     def _require_room(self, what: str) -> None:
         """Refuse what takes the whole table, if it does not fit."""

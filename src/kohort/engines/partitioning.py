@@ -93,8 +93,9 @@ def require_persons(coded: Coded, counting: Counting) -> None:
     if coded.persons:
         root = np.zeros(1, np.int64)
         persons = int(counting.persons(CutTree.root(coded.rows), root, root)[0][0].sum())
-        counts = [(secret, counts_of(secret, coded.held[secret.name])) for secret in coded.secrets]
-        require_possible(coded.promise.k, persons, "persons", counts)
+        # Rows that hold a value are at least as many as persons who do; shares of persons are not asked for in parts.
+        rows = [(secret, counts_of(secret, coded.held[secret.name])) for secret in coded.secrets]
+        require_possible(coded.promise.k, persons, "persons", [(secret, np.minimum(many, persons)) for secret, many in rows])
 
 
 def _is_plain_cutting(job: Job) -> bool:

@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kohort import cut_tree, schema, tables
+from kohort import cut_tree, publishing, schema, tables
 from kohort.algorithms.blocks import Tale
 from kohort.auditor import Evidence
 from kohort.cut_tree import CutTree
@@ -111,9 +111,18 @@ class SparkEngine:
                 self._target.require_other(source, found.files)
             self._schema = schema.bind(job.columns, self._kinds, **job.binding())
             self._values = Values(self._kept(found.cells) if found.is_slow else found.cells, found.kinds, self._schema.missing)
+            self._require_kinds()
             folded = [name.casefold() for name, _source, _statistic in self._schema.published()]
             if len(set(folded)) < len(folded):
                 raise RequestError("Columns of the release differ only in upper and lower case, which Spark does not tell apart.")
+
+    def _require_kinds(self) -> None:
+        """Refuse what no task could hand back, before any work is done."""
+        kinds = [(name, self._kinds.field(of).type) for name, of, statistic in self._schema.published() if statistic == "value"]
+        wrong = [(name, kind) for name, kind in kinds if pa.types.is_map(kind) or pa.types.is_duration(kind)]
+        if wrong:
+            told = [f"Column {name!r} is {kind}, which cannot be published. Drop it, or make text of it." for name, kind in wrong]
+            raise RequestError(told)
 
     def encode(self) -> None:
         job = self._job
@@ -205,6 +214,8 @@ class SparkEngine:
                 proven = self._as_text() if form.kind == "csv" else self._shown_rows()
                 release = self._named(proven)
                 if form.kind == "csv":
+                    # In a lone column a missing cell is written "": nothing at all would be no line.
+                    release = release.fillna("") if len(release.columns) == 1 else release
                     release.write.options(**_as_csv(form)).csv(place)
                 else:
                     release.write.option("compression", "zstd").parquet(place)
@@ -329,15 +340,18 @@ class SparkEngine:
 
         names = [f"r{number}" for number in range(len(self._names()))]
         kinds = StructType([StructField(name, StringType()) for name in names])
-        return self._shown_rows().mapInArrow(spark_tasks.to_text, kinds)
+        types = publishing.release_schema(self._schema, self._kinds).types
+        return self._shown_rows().mapInArrow(spark_tasks.to_text(types), kinds)
 
     def _read_back(self, place: str, form: Format) -> Any:
+        place = spark_sources.escaped(place)
         if form.kind == "parquet":
             return self._spark.read.parquet(place)
         from pyspark.sql.types import StringType, StructField, StructType
 
         kinds = StructType([StructField(name, StringType()) for name in self._names()])
-        nothing = secrets.token_hex(16)  # what stands for it meanwhile: else an empty text would become nothing too
+        # What stands for nothing meanwhile: else an empty text would become nothing too, which it is only in a lone column.
+        nothing = secrets.token_hex(16) if len(kinds) > 1 else ""
         return self._spark.read.options(multiLine=True, nullValue=nothing, **_as_csv(form)).csv(place, schema=kinds)
 
     def _audited(self, release: Any, proven: Any) -> Evidence:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
+import re
 import secrets
 import socket
 import time
@@ -13,14 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from kohort.errors import MachineError, RequestError
-from kohort.places import Place
+from kohort.places import Place, place_of
 
 FIRST_FILES = 100
 NOTE = ".run"
 """Ends the name of a file that says whose a staged folder is: a file system of Spark's has no locks."""
 VERY_OLD = 7 * 24 * 3600  # seconds
-OF_A_TABLE = ("part-", "_", ".")
-"""How the names of what Spark writes into a folder begin."""
+STAGED = "_kohort-"
+OF_A_TABLE = re.compile(r"part-.*|_SUCCESS|_(common_)?metadata|\..*\.crc")
+"""Names of what Spark writes into a folder."""
 
 
 def _this_run() -> str:
@@ -62,12 +64,15 @@ class Folder:
         self._settings = context._jsc.hadoopConfiguration()  # noqa: SLF001 - there is no other way to its file systems
         self._java = context._jvm  # noqa: SLF001
         self._path = self._java.org.apache.hadoop.fs.Path
-        self.target = self._qualified(os.fspath(target))
+        self.target = self._qualified(target)
         self._system = self.target.getFileSystem(self._settings)
 
-    def _qualified(self, name: str) -> Any:
-        """A path with its file system and from its root, so that two names of one place are the same."""
-        path = self._path(name)
+    def _qualified(self, place: Place) -> Any:
+        """A path with its file system and from its root, so that two names of one place are the same.
+
+        Ours from the folder that we are in: the JVM's is where it was started.
+        """
+        path = self._path(place if isinstance(place, str) else self._java.java.net.URI(place.absolute().as_uri()))
         return path.getFileSystem(self._settings).makeQualified(path)
 
     def require_free(self, *, force: bool) -> None:
@@ -78,13 +83,14 @@ class Folder:
             if not self._is_a_table():
                 raise RequestError(f"{self.target} is a folder of other things than a table. Choose another name.")
         parent = self.target.getParent()
-        if parent is not None and not self._system.exists(parent):
+        if parent is not None and not (self._system.exists(parent) and self._system.getFileStatus(parent).isDirectory()):
             raise RequestError(f"There is no folder {parent}. Create it first.")
 
     def _is_a_table(self) -> bool:
         if not self._system.getFileStatus(self.target).isDirectory():
             return True
-        return all(found.getPath().getName().startswith(OF_A_TABLE) for found in self._system.listStatus(self.target))
+        found = self._system.listStatus(self.target)
+        return all(one.isFile() and OF_A_TABLE.fullmatch(one.getPath().getName()) for one in found)
 
     def require_other(self, source: Any, files: Iterable[str]) -> None:
         """Refuse to write over, or among, the files that a table is read from."""
@@ -93,7 +99,7 @@ class Folder:
         if any(f"{file}/".startswith(f"{mine}/") for file in files):
             raise RequestError(f"{self.target} is what the release is made from. Choose another name for it.")
         if isinstance(source, (str, os.PathLike)):
-            theirs = self._qualified(os.fspath(source)).toString()
+            theirs = self._qualified(place_of(source)).toString()
             if mine.startswith(f"{theirs}/") or fnmatch.fnmatchcase(mine, theirs):
                 raise RequestError(f"{self.target} would be among the files that the release is made from. Choose another place.")
 
@@ -123,8 +129,10 @@ class Folder:
 
     def _sweep(self) -> None:
         """Remove what dead runs left beside the target: those of this machine that are at work no more, and what is very old."""
-        for found in self._system.globStatus(self._path(self.target.getParent(), f"_kohort-*{NOTE}")) or []:
+        for found in self._system.listStatus(self.target.getParent()):
             note = found.getPath()
+            if not (note.getName().startswith(STAGED) and note.getName().endswith(NOTE)):
+                continue
             with suppress(Exception):  # it is somebody else's dirt
                 content = self._system.open(note)
                 whose = content.readUTF()
@@ -134,7 +142,7 @@ class Folder:
                     self._system.delete(note, False)
 
     def _beside(self) -> Any:
-        return self._path(self.target.getParent(), f"_kohort-{secrets.token_hex(8)}")
+        return self._path(self.target.getParent(), f"{STAGED}{secrets.token_hex(8)}")
 
     def _move(self, place: Any, to: Any) -> None:
         """Rename. Where the new name is a folder, some file systems move into it: another run was faster."""

@@ -24,8 +24,10 @@ from kohort.errors import KohortError, MachineError, RequestError
 NO_SPARK = "The spark engine needs pyspark 4 and Java 17: install kohort[spark]."
 NO_JAVA = "The spark engine needs Java 17, and there is none: install it, or set JAVA_HOME to where it is."
 MASTER = re.compile(r"local(\[[^\]]+\])?|yarn|(spark|k8s)://\S+")
+NOT_THERE = "No module named 'kohort'"
 SPEAKERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 """Of pyspark's: they print failures, cells and all."""
+LARGE_TEXTS = "spark.sql.execution.arrow.useLargeVarTypes"
 TOLD = re.compile(r"kohort:([A-Za-z0-9+/=]+):")
 
 Batches = Iterator[pa.RecordBatch]
@@ -39,6 +41,7 @@ def session_for(given: Any, master: str | None) -> Any:
         raise MachineError(NO_SPARK) from None
     active = given if given is not None else SparkSession.getActiveSession()
     if active is not None:
+        _require_usable(active)
         return active
     if master is not None and not MASTER.fullmatch(master):
         raise RequestError(f"{master!r} is nowhere that Spark runs. Take local[4], spark://host:7077, k8s://... or yarn.")
@@ -51,6 +54,14 @@ def session_for(given: Any, master: str | None) -> Any:
     builder = builder.master(master) if master else builder
     with speaking_plainly(f"Spark could not be started{f' at {master}' if master else ''}"), _own_signals(), _silent_start():
         return builder.getOrCreate()
+
+
+def _require_usable(spark: Any) -> None:
+    """Refuse a session in which nothing would work, in plain words."""
+    if getattr(spark.sparkContext, "_jsc", None) is None:
+        raise RequestError("The Spark session was stopped. Give one that is at work, and a data frame of it.")
+    if spark.conf.get(LARGE_TEXTS, "false") == "true":
+        raise RequestError(f"The Spark session has {LARGE_TEXTS} on, with which tasks cannot hand texts back. Set it to false.")
 
 
 @contextmanager
@@ -105,6 +116,9 @@ def speaking_plainly(what: str) -> Iterator[None]:
             raise told from None
         if os.environ.get("KOHORT_DEBUG"):
             raise
+        if NOT_THERE in (_quietly(error.__str__) or ""):
+            way_out = "Install it there, or let PYSPARK_PYTHON name one that has it."
+            raise MachineError(f"{what}: the executors' Python cannot import kohort. {way_out}") from None
         condition = _quietly(getattr(error, "getCondition", lambda: None))
         kind = ", ".join(filter(None, (type(error).__name__, condition)))
         raise MachineError(f"{what} ({kind}; KOHORT_DEBUG=1 shows more). Nothing was published.") from None

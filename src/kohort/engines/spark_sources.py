@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kohort import streams, tables
 from kohort.engines import spark_folders
@@ -25,7 +26,7 @@ from kohort.files.pieces import Piece
 from kohort.places import place_of
 from kohort.tables import Format
 
-KEYS_AS_TEXT = "spark.sql.sources.partitionColumnTypeInference.enabled"
+ZONE = "spark.sql.session.timeZone"
 WILD = re.compile(r"([\\*?\[\]{}])")
 ELSE = "or take another engine (--engine)."
 
@@ -56,20 +57,83 @@ def read(spark: Any, source: Any, encoding: str | None) -> Source:
         if is_spark_frame(source):
             return _of_frame(source)
         if not isinstance(source, (str, os.PathLike)):  # small enough to be at hand
-            return _of_frame(spark.createDataFrame(tables.read(source, encoding)[0]))
+            return _of_table(spark, tables.read(source, encoding)[0])
         place = place_of(source)
         if isinstance(place, str):
             return _at_address(spark, place)
-        if "/" not in str(place) and not place.exists() and not tables.kind_of(place) and spark.catalog.tableExists(str(place)):
+        if "/" not in str(place) and not place.exists() and not tables.kind_of(place) and _is_table(spark, str(place)):
             return _of_frame(spark.table(str(place)))
         pieces = folders.pieces_of(place, encoding)
         return _of_parquet(spark, pieces, place) if pieces[0].form.kind == "parquet" else _of_pieces(spark, pieces)
 
 
+def _is_table(spark: Any, name: str) -> bool:
+    """Whether Spark has a table of this name; what cannot be one is none."""
+    from pyspark.errors import ParseException
+
+    try:
+        return bool(spark.catalog.tableExists(name))
+    except ParseException:
+        return False
+
+
 def _of_frame(frame: Any, form: Format | None = None) -> Source:
-    kinds = frame.limit(0).toArrow().schema
-    kinds = pa.schema([(field.name, _plain(field.type)) for field in kinds])
-    return Source(frame.toDF(*_by_place(kinds)), kinds, form, tuple(frame.inputFiles()))
+    from pyspark.sql.types import StringType
+
+    if frame.isStreaming:
+        raise RequestError("A release is made of a table that stands still, not of a stream. Write the stream's rows to a table.")
+    _require_arrow(frame)
+    tables.require_distinct(frame.columns)
+    kinds = pa.schema([(field.name, _plain(field.type)) for field in frame.limit(0).toArrow().schema])
+    cells = frame.toDF(*_by_place(kinds))
+    # Texts that a collation takes for equal are different texts.
+    collated = [f"x{at}" for at, field in enumerate(frame.schema) if isinstance(field.dataType, StringType)]
+    cells = cells.withColumns(
+        {name: cells[name].cast(StringType()) for name in collated if cells.schema[name].dataType != StringType()}
+    )
+    return Source(cells, _with_zone(frame.sparkSession, kinds), form, tuple(frame.inputFiles()))
+
+
+def _of_table(spark: Any, table: pa.Table) -> Source:
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    _require_types(table.schema, pa.types.is_unsigned_integer)
+    # Else a time without a zone would become a moment in the session's.
+    found = _of_frame(spark.createDataFrame(table, schema=from_arrow_schema(table.schema, prefer_timestamp_ntz=True)))
+    return replace(found, kinds=_own_zones(table.schema, found.kinds))
+
+
+def _require_arrow(frame: Any) -> None:
+    """Refuse what cannot come here at all."""
+    from pyspark.sql import types
+
+    names = ("CalendarIntervalType", "YearMonthIntervalType", "VariantType")
+    foreign = tuple(getattr(types, name) for name in names if hasattr(types, name))
+    wrong = [field for field in frame.schema if isinstance(field.dataType, foreign)]
+    if wrong:
+        told = [f"Column {field.name!r} is {field.dataType.simpleString()}, which only Spark knows." for field in wrong]
+        raise RequestError([f"{problem} Leave it out of the data frame, or make text of it." for problem in told])
+
+
+def _with_zone(spark: Any, kinds: pa.Schema) -> pa.Schema:
+    """Spark's moments are told on the clock of its session."""
+    moments = [field.name for field in kinds if pa.types.is_timestamp(field.type) and field.type.tz is not None]
+    if not moments:
+        return kinds
+    kind = pa.timestamp("us", spark.conf.get(ZONE))
+    try:
+        pc.local_timestamp(pa.scalar(0, kind))
+    except pa.ArrowException:
+        raise RequestError(
+            f"The session's time zone {kind.tz} is not known here. Set {ZONE} to one such as UTC or Europe/Berlin."
+        ) from None
+    return pa.schema([(field.name, kind if field.name in moments else field.type) for field in kinds])
+
+
+def _own_zones(own: pa.Schema, found: pa.Schema) -> pa.Schema:
+    """Spark knows moments, not the zone in which a column tells them."""
+    kinds = [mine.type if pa.types.is_timestamp(its.type) else its.type for mine, its in zip(own, found, strict=True)]
+    return pa.schema(list(zip(own.names, kinds, strict=True)))
 
 
 def _by_place(kinds: pa.Schema) -> list[str]:
@@ -93,7 +157,7 @@ def _of_pieces(spark: Any, pieces: Sequence[Piece]) -> Source:
     schema = streams.of_pieces(pieces).schema
     tables.require_distinct(schema.names)
     kinds = pa.schema([(field.name, _plain(field.type)) for field in schema])
-    _require_types(kinds)
+    _require_types(kinds, pa.types.is_unsigned_integer)
     columns = from_arrow_schema(pa.schema(list(zip(_by_place(kinds), kinds.types, strict=True))))
     numbers = spark.range(0, len(pieces), 1, len(pieces))
     return Source(
@@ -124,18 +188,15 @@ def _of_parquet(spark: Any, pieces: Sequence[Piece], place: Path) -> Source:
         raise RequestError(f"Columns {listed(twins)} differ only in case, which Spark does not tell apart. Rename one, {ELSE}")
     reader = spark.read
     if folders.is_many(place):
-        reader = reader.option("basePath", _escaped(folders.base_of(place).absolute()))
-    with _keys_as_text(spark):
-        frame = reader.parquet(*(_escaped(piece.path.absolute()) for piece in pieces))
+        reader = reader.option("basePath", escaped(str(folders.base_of(place).absolute())))
+    frame = _keys_as_text(reader, [escaped(str(piece.path.absolute())) for piece in pieces], set(pieces[0].keys))
     found = _of_frame(frame.select(*(frame[f"`{name.replace('`', '``')}`"] for name in own.names)), pieces[0].form)
-    # Spark knows moments, not the zone in which a column tells them.
-    kinds = [mine.type if pa.types.is_timestamp(its.type) else its.type for mine, its in zip(own, found.kinds, strict=True)]
-    return Source(found.cells, pa.schema(list(zip(own.names, kinds, strict=True))), found.form, _uris(pieces))
+    return Source(found.cells, _own_zones(own, found.kinds), found.form, _uris(pieces))
 
 
-def _require_types(schema: pa.Schema) -> None:
-    """Refuse what Spark has no type for, before it says so in its own words."""
-    unknown = _is_nanoseconds, pa.types.is_time, pa.types.is_decimal256, pa.types.is_duration
+def _require_types(schema: pa.Schema, *more: Callable[[pa.DataType], bool]) -> None:
+    """Refuse what Spark has no type for, before it says so in its own words; its Parquet reader finds one for more of them."""
+    unknown = _is_nanoseconds, pa.types.is_time, pa.types.is_decimal256, pa.types.is_duration, *more
     wrong = [field for field in schema if any(test(field.type) for test in unknown)]
     if wrong:
         told = [
@@ -149,20 +210,20 @@ def _is_nanoseconds(kind: pa.DataType) -> bool:
     return pa.types.is_timestamp(kind) and str(kind.unit) == "ns"
 
 
-@contextmanager
-def _keys_as_text(spark: Any) -> Iterator[None]:
-    """Folders named `zip=01` stand for the text 01, whatever it looks like."""
-    before = spark.conf.get(KEYS_AS_TEXT)
-    spark.conf.set(KEYS_AS_TEXT, "false")
-    try:
-        yield
-    finally:
-        spark.conf.set(KEYS_AS_TEXT, before)
+def _keys_as_text(reader: Any, paths: Sequence[str], keys: Collection[str]) -> Any:
+    """Parquet files; folders named `zip=01` stand for the text 01, whatever it looks like."""
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    frame = reader.parquet(*paths)
+    if not keys:
+        return frame
+    fields = [StructField(field.name, StringType()) if field.name in keys else field for field in frame.schema]
+    return reader.schema(StructType(fields)).parquet(*paths)
 
 
-def _escaped(path: Path) -> str:
+def escaped(path: str) -> str:
     """A path as Spark reads names: marks of patterns stand for themselves."""
-    return WILD.sub(r"\\\1", str(path))
+    return WILD.sub(r"\\\1", path)
 
 
 def _uris(pieces: Sequence[Piece]) -> tuple[str, ...]:
@@ -182,5 +243,7 @@ def _at_address(spark: Any, address: str) -> Source:
             f"{address} does not hold Parquet, which is all that is read from an address. Write it as Parquet, or read it with "
             "Spark and give the data frame."
         )
-    with _keys_as_text(spark):
-        return _of_frame(spark.read.option("mergeSchema", "true").parquet(address), Format("parquet"))
+    reader = spark.read.option("mergeSchema", "true")
+    below = {part for file in reader.parquet(address).inputFiles() for part in file.split("/")[:-1]}
+    keys = {unquote(part.partition("=")[0]) for part in below if "=" in part and part not in address.split("/")}
+    return _of_frame(_keys_as_text(reader, [address], keys), Format("parquet"))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -298,15 +298,19 @@ class _Finish:
         release = pa.Table.from_batches(publication.batches(order), publication.schema)
         taken = self._cells.take(pa.array(order))
         originals = head.proof.originals(taken.column, None)
-        columns = {f"r{number}": _plain(column) for number, column in enumerate(release.columns)}
-        columns |= {f"{alias}_original": _plain(column) for alias, column in originals.items()}
+        columns = {f"r{number}": _for_spark(column) for number, column in enumerate(release.columns)}
+        columns |= {f"{alias}_original": _for_spark(column) for alias, column in originals.items()}
         columns[STAR] = pa.array(np.full(len(order), star))
         columns[TOLD] = pa.nulls(len(order), pa.binary())
         return pa.table(columns)
 
 
-def _plain(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
-    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+def _for_spark(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
+    """A column in the type in which Spark takes it back: moments in UTC, whatever its session's zone is."""
+    kind = column.type
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        return column.cast(pa.timestamp("us", "UTC"))
+    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
 
 
 def columns_of(head: Head, nothing: pa.Table) -> pa.Schema:
@@ -317,7 +321,15 @@ def columns_of(head: Head, nothing: pa.Table) -> pa.Schema:
     return published.append_column(KEY, pa.array([], pa.int64())).schema
 
 
-def to_text(batches: Batches) -> Batches:
-    """Every column as the text that a CSV file holds."""
-    for batch in batches:
-        yield pa.record_batch([as_text(column) for column in batch.columns], names=batch.schema.names)
+def to_text(kinds: Sequence[pa.DataType]) -> Callable[[Batches], Batches]:
+    """Every column as the text that a CSV file holds. Moments are told on the clock of their column, not of Spark's session."""
+
+    def text(column: pa.Array, kind: pa.DataType) -> pa.Array:
+        return as_text(column.cast(kind) if pa.types.is_timestamp(kind) else column)
+
+    def run(batches: Batches) -> Batches:
+        for batch in batches:
+            texts = [text(column, kind) for column, kind in zip(batch.columns, kinds, strict=True)]
+            yield pa.record_batch(texts, names=batch.schema.names)
+
+    return run

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from kohort import schema
 from kohort.encoding import Distinct, comparable, is_missing
+from kohort.engines.spark_session import Batches, telling
 from kohort.errors import RequestError
 
 MOST_VALUES = 5_000_000
@@ -44,10 +45,16 @@ class Values:
 
     def without(self, name: str) -> int:
         """How many rows have no value in a column."""
-        from pyspark.sql import functions as f
+        kind, missing = self.kinds.field(name).type, self.missing
 
-        text = f.col(self.column(name)).cast("string")
-        return int(self.cells.where(text.isNull() | text.isin(["", *self.missing]) | (text == "NaN")).count())
+        def run(batches: Batches) -> Batches:
+            for batch in batches:
+                gone = is_missing(batch.column(0).cast(kind), name, missing)
+                yield pa.record_batch([pa.array([np.count_nonzero(gone)])], names=["n"])
+
+        return int(
+            self.cells.select(self.column(name)).mapInArrow(telling(run), "n bigint").agg({"n": "sum"}).collect()[0][0] or 0
+        )
 
     def looks_personal(self, rows: int, name: str) -> str | None:
         """Why a column may point to persons."""

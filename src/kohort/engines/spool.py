@@ -77,7 +77,7 @@ class Reader(Generic[_Cell]):
     def take(self, rows: int) -> NDArray[_Cell]:
         """The next rows."""
         parts = [] if self._held is None else [self._held]
-        while sum(map(len, parts)) < rows:
+        while not parts or sum(map(len, parts)) < rows:
             parts.append(next(self._chunks))
         joined = np.concatenate(parts) if len(parts) != 1 else parts[0]
         self._held = joined[rows:]

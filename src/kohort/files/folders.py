@@ -99,7 +99,13 @@ def _files_below(place: Path) -> Iterator[Path]:
     def refuse(error: OSError) -> None:  # else a folder that may not be listed would be left out in silence
         raise error
 
-    for folder, _folders, names in os.walk(place, onerror=refuse):
+    seen = set()
+    for folder, folders, names in os.walk(place, onerror=refuse, followlinks=True):
+        real = os.path.realpath(folder)
+        if real in seen:  # links may go in circles
+            folders.clear()
+            continue
+        seen.add(real)
         yield from (Path(folder, name) for name in names)
 
 

@@ -17,6 +17,7 @@ from kohort.files.shapes import BYTES_AT_ONCE, ROWS_AT_ONCE, Shape, growing_byte
 VALID = 1 / 8  # bytes by which a cell says that it is not missing
 BUFFER = 1 << 18  # bytes of a column that are read together
 MANY = 1 << 10  # columns, where it is not yet known how many there are
+TIMES_A_COLUMN, MOST_OF_A_COLUMN = 2.5, 3 << 20
 TRIED_GROUPS, TRIED_ROWS = 8, 1 << 10  # by which texts show their length
 
 
@@ -31,7 +32,8 @@ class ParquetTable:
         with self._open(MANY) as file:
             schema = file.schema_arrow
             sizes = _Sizes(file, schema.names)
-            return Shape(schema, file.metadata.num_rows, int(sum(map(sizes.bytes_of, range(file.num_row_groups)))))
+            size = int(sum(map(sizes.bytes_of, range(file.num_row_groups))))
+            return Shape(schema, file.metadata.num_rows, size, sizes.column_buffer())
 
     def read(self) -> pa.Table:
         return pq.ParquetFile(self.path).read()
@@ -74,6 +76,11 @@ class _Sizes:
         group = self._groups[number]
         told = float(self._row * group.num_rows + self._dictionaries)
         return max(told, float(group.total_byte_size)) if self._is_loose else told
+
+    def column_buffer(self) -> int:
+        """What a column's reader holds: its dictionary and a page, packed and not. Measured; as if columns were alike."""
+        columns = max((group.total_byte_size / max(1, group.num_columns) for group in self._groups), default=0)
+        return int(min(TIMES_A_COLUMN * columns, MOST_OF_A_COLUMN))
 
     def rows_at_once(self, number: int) -> int:
         """A power of two, so that neighbours are alike."""

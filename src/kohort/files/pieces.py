@@ -82,7 +82,7 @@ class Piece:
             shape = self.table.shape()
             _require_names(shape.schema)
         added = shape.size // max(1, len(shape.schema)) * len(self.keys)  # as if they were like the others
-        return Shape(self._with_keys(shape.schema), shape.rows, shape.size + added)
+        return Shape(self._with_keys(shape.schema), shape.rows, shape.size + added, shape.column_buffer)
 
     def read(self) -> pa.Table:
         with self.reading():

@@ -17,6 +17,8 @@ class Shape:
     schema: pa.Schema
     rows: int | None
     size: int
+    column_buffer: int = 0
+    """Bytes that reading holds for every column beside its rows."""
 
 
 def growing_bytes(batch: pa.RecordBatch) -> int:
