@@ -215,9 +215,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next(spark, tmp_path):
 
 # --- times, types and texts
 
-NIGHTS = [
-    np.datetime64(f"2024-{1 + row % 12:02}-01T00:30", "us") for row in range(120)
-]  # yesterday, further west
+NIGHTS = [np.datetime64(f"2024-{1 + row % 12:02}-01T00:30", "us") for row in range(120)]  # yesterday, further west
 OTHER: dict[str, Any] = {"drop": "name", "other": "at", "allow": "at"}
 
 
