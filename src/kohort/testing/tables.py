@@ -14,8 +14,8 @@ from kohort import datasets
 from kohort.algorithms import Method
 from kohort.job import Job
 
-EXAMPLES = 24
-EXAMPLES_PER_PROMISE = 9  # for each promise and contract
+EXAMPLES = 20
+EXAMPLES_PER_PROMISE = 8  # for each promise and contract
 ROWS = 24
 TREE = (("a", "ab", "*"), ("b", "ab", "*"), ("c", "cde", "*"), ("d", "cde", "*"), ("e", "cde", "*"), ("z", "z", "*"))
 COLUMNS = {
