@@ -244,6 +244,17 @@ def test_moments_of_a_frame_are_told_by_the_clock_of_its_session(spark):
     assert rows_of(kh.anonymize(frame, **asked).table) == rows_of(kh.anonymize(table, **asked).table)
 
 
+def test_times_without_a_zone_that_spark_makes_moments_of(spark, tmp_path):
+    pq.write_table(table_of(ROWS).append_column("at", NIGHTS), tmp_path / "in.parquet")
+    setting = "spark.sql.parquet.inferTimestampNTZ.enabled"
+    spark.conf.set(setting, "false")
+    try:
+        memory, on_spark = both(spark, tmp_path / "in.parquet", quasi=["age", "at"], drop=["name", "town"])
+    finally:
+        spark.conf.unset(setting)
+    assert memory == on_spark
+
+
 @pytest.mark.parametrize("kind", [pa.timestamp("ns"), pa.uint8(), pa.duration("s")], ids=str)
 def test_tables_at_hand_are_asked_for_their_types_too(spark, kind):
     table = table_of(ROWS).append_column("at", pa.array([1] * 120, kind))

@@ -86,12 +86,10 @@ def _of_frame(frame: Any, form: Format | None = None) -> Source:
     tables.require_distinct(frame.columns)
     kinds = pa.schema([(field.name, _plain(field.type)) for field in frame.limit(0).toArrow().schema])
     cells = frame.toDF(*_by_place(kinds))
+    texts = [field for field in cells.schema if isinstance(field.dataType, StringType)]
     # Texts that a collation takes for equal are different texts.
-    collated = [f"x{at}" for at, field in enumerate(frame.schema) if isinstance(field.dataType, StringType)]
-    cells = cells.withColumns(
-        {name: cells[name].cast(StringType()) for name in collated if cells.schema[name].dataType != StringType()}
-    )
-    return Source(cells, _with_zone(frame.sparkSession, kinds), form, tuple(frame.inputFiles()))
+    collated = {field.name: cells[field.name].cast(StringType()) for field in texts if field.dataType != StringType()}
+    return Source(cells.withColumns(collated), _with_zone(frame.sparkSession, kinds), form, tuple(frame.inputFiles()))
 
 
 def _of_table(spark: Any, table: pa.Table) -> Source:
@@ -131,9 +129,12 @@ def _with_zone(spark: Any, kinds: pa.Schema) -> pa.Schema:
 
 
 def _own_zones(own: pa.Schema, found: pa.Schema) -> pa.Schema:
-    """Spark knows moments, not the zone in which a column tells them."""
-    kinds = [mine.type if pa.types.is_timestamp(its.type) else its.type for mine, its in zip(own, found, strict=True)]
-    return pa.schema(list(zip(own.names, kinds, strict=True)))
+    """Spark knows moments, not the zone in which a column tells them. What it made a moment of is one of its session's."""
+
+    def kind(mine: pa.DataType, its: pa.DataType) -> pa.DataType:
+        return mine if pa.types.is_timestamp(its) and (mine.tz is None) == (its.tz is None) else its
+
+    return pa.schema([(mine.name, kind(mine.type, its.type)) for mine, its in zip(own, found, strict=True)])
 
 
 def _by_place(kinds: pa.Schema) -> list[str]:
