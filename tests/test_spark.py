@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -12,9 +14,10 @@ import kohort as kh
 from kohort import datasets
 from kohort.engines.spark import SparkEngine
 from kohort.engines.spark_folders import Folder
+from kohort.engines.spark_tasks import _Copies
 from kohort.errors import AuditError, MachineError, PromiseError, RequestError
 from kohort.testing import ENGINE_CONTRACTS
-from kohort.testing.engines import rows_of
+from kohort.testing.engines import require_same, rows_of
 from tests.spark_cluster import SPARK_TESTS, require_spark, session
 
 pytestmark = SPARK_TESTS
@@ -32,6 +35,26 @@ def spark():
 @pytest.mark.parametrize("contract", ENGINE_CONTRACTS, ids=lambda contract: contract.__name__)
 def test_contract(contract):
     contract("spark")
+
+
+def test_equal_rows_are_dealt_the_same_in_any_order():
+    """A task that runs again may get its rows in another order, in other batches."""
+    rows = np.random.default_rng(1).choice(np.array([3, 3, 3, 5, 8, 2**64 - 1], np.uint64), 500)
+    dealt = []
+    for seed, size in ((1, 500), (2, 7), (3, 64)):
+        shuffled, copies = np.random.default_rng(seed).permutation(rows), _Copies()
+        numbers = np.concatenate([copies.numbered(shuffled[first : first + size]) for first in range(0, 500, size)])
+        assert np.bincount((numbers % np.uint64(4)).astype(int)).min() > 100
+        dealt.append(Counter(zip(shuffled.tolist(), (numbers % np.uint64(4)).tolist(), strict=True)))
+    assert dealt[0] == dealt[1] == dealt[2]
+
+
+@pytest.mark.usefixtures("spark")
+def test_most_rows_are_equal():
+    """More of them than a task may take: one class, made by several."""
+    rows = range(500)
+    table = pa.table({"a": [5 if row < 400 else row % 10 for row in rows], "s": [row % 3 for row in rows]})
+    require_same("spark", table, {"quasi": ["a"], "sensitive": "s", "k": 4, "method": "mondrian", "seed": 1})
 
 
 # --- in and out

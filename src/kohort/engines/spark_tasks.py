@@ -151,24 +151,56 @@ def counting(head: Head, tree: CutTree, size: int, count: Count, *, persons: boo
 def parting(head: Head, tree: CutTree, salted: Mapping[int, int]) -> Callable[[Batches], Batches]:
     """Rows of the source with their packed words and the part that they go to.
 
-    A node in `salted` is already one cluster, however large: its rows are dealt to so many parts of their own, below 0.
+    A node in `salted` is already one cluster, however large: its rows are dealt to so many parts of their own, below 0. Which
+    ones come to which must not depend on their order: a task that runs again may get them in another, and rows would be lost.
     """
 
     @telling
     def run(batches: Batches) -> Batches:
-        dealt = 0
+        copies = _Copies()
         for batch in batches:
-            words = head.pack(head.cells(batch))
+            cells = head.cells(batch)
+            words = head.pack(cells)
             part = routed(head, tree, words)
             for number, (node, many) in enumerate(salted.items()):
                 inside = np.flatnonzero(part == node)
-                deal = (dealt + np.arange(len(inside))) % many
-                part[inside] = -1 - (deal * len(salted) + number)
-            dealt += batch.num_rows
+                if len(inside):
+                    deal = copies.numbered(_row_hashes(head, cells.take(pa.array(inside)), words[inside])) % np.uint64(many)
+                    part[inside] = -1 - (deal.astype(np.int64) * len(salted) + number)
             columns = [*batch.columns, *(pa.array(column) for column in words.view(np.int64).T), pa.array(part)]
             yield pa.record_batch(columns, names=[*batch.schema.names, *head.word_names, PART])
 
     return run
+
+
+def _row_hashes(head: Head, cells: pa.Table, words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Per row: a hash of all that is published of it, or made of it."""
+    state = ordering.ties_of(cells, head.schema, head.job.seed or 0)
+    for word in words.T:
+        state = ordering.splitmix64(state ^ word)
+    return state
+
+
+class _Copies:
+    """Rows by hash, and how many of each came before."""
+
+    def __init__(self) -> None:
+        self._known = np.empty(0, np.uint64)
+        self._times = np.empty(0, np.uint64)
+
+    def numbered(self, hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """The hash of each row, plus how many equal ones came before: the same numbers for the same rows in any order."""
+        different, place, many = np.unique(hashes, return_inverse=True, return_counts=True)
+        by_hash = np.argsort(place, kind="stable")
+        rank = np.empty(len(hashes), np.uint64)
+        rank[by_hash] = np.arange(len(hashes)) - np.repeat(np.cumsum(many) - many, many)
+        new = ~np.isin(different, self._known, assume_unique=True)
+        at = np.searchsorted(self._known, different[new])
+        self._known, self._times = np.insert(self._known, at, different[new]), np.insert(self._times, at, 0)
+        held = np.searchsorted(self._known, different)
+        before = self._times[held]
+        self._times[held] += many.astype(np.uint64)
+        return hashes + before[place] + rank
 
 
 def clustering(head: Head, tree: CutTree, nodes: tuple[int, ...]) -> Callable[[Batches], Batches]:
