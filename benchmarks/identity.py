@@ -20,12 +20,12 @@ from tests.spark_cluster import session, standalone_cluster
 import kohort
 from kohort import datasets
 from kohort.engines import Engine
-from kohort.engines.disk import DiskEngine
+from kohort.engines.disk.engine import DiskEngine
 from kohort.engines.memory import MemoryEngine
-from kohort.engines.spark import SparkEngine
-from kohort.job import Job
+from kohort.engines.spark.engine import SparkEngine
+from kohort.job.job import Job
 from kohort.progress import Progress
-from kohort.testing.engines import released, with_originals
+from kohort.testing.engine_contracts import released, with_originals
 
 METHODS = ("mondrian", "k-member", "gccg", "auto")
 KS = (2, 10, 100)

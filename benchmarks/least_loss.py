@@ -18,7 +18,7 @@ from benchmarks.methods import engine_for
 from kohort import datasets
 from kohort.engines.memory import MemoryEngine
 from kohort.errors import RequestError
-from kohort.job import Job
+from kohort.job.job import Job
 from kohort.progress import Progress
 
 LARGEST = int(os.environ.get("LARGEST", "3_000_000"))

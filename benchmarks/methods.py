@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kohort import datasets, encoding, schema
-from kohort.algorithms import METHODS
-from kohort.axes import Points
+from kohort import datasets
+from kohort.encoding import encode as encoding
+from kohort.encoding.axes import Points
 from kohort.engines.memory import MemoryEngine
 from kohort.errors import PromiseError
-from kohort.job import Job
+from kohort.job.job import Job
+from kohort.methods import METHODS
 from kohort.progress import Progress
+from kohort.schema import columns as schema
 
 VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     "mondrian": ({"relaxed": True},),

@@ -27,7 +27,7 @@ from benchmarks.methods import SETS
 from kohort import datasets
 from kohort.engines.memory import MemoryEngine
 from kohort.errors import RequestError
-from kohort.job import Job
+from kohort.job.job import Job
 from kohort.progress import Progress
 
 # Both peers break ties by the order in which columns are named, so the order is part of what is measured. anonypy in file

@@ -11,13 +11,14 @@ from typing import Any
 import pyarrow as pa
 
 from benchmarks.methods import engine_for
-from kohort import compare, datasets, tables
-from kohort.algorithms import Partition
-from kohort.comparing import Comparison, variants_named
+from kohort import compare, datasets
+from kohort.comparison import Comparison, variants_named
 from kohort.engines.memory import MemoryEngine
-from kohort.job import Job
+from kohort.job.job import Job
+from kohort.methods import Partition
 from kohort.progress import Progress
-from kohort.report.entries import Entry
+from kohort.report.comparison_rows import Entry
+from kohort.tables import tables
 
 PAPER_001 = ("gccg", "gccg:parts=2", "gccg:parts=4", "kaca", "kaca:start=records", "incognito", "auto")
 BY_MEANS = ("kmeans-adjusted", "kmeans-filled", "kmeans-then-adjusted", "oka")  # No. 1, 2, 3 and one-pass k-means

@@ -25,11 +25,12 @@ from benchmarks.methods import engine_for as prepared  # it has partitioned once
 from benchmarks.methods import main as every_method
 from benchmarks.peers import main as peers
 from benchmarks.utility import main as utility
-from kohort import datasets, tables
+from kohort import datasets
 from kohort.engines.memory import MemoryEngine
 from kohort.errors import RequestError
-from kohort.job import Job
+from kohort.job.job import Job
 from kohort.progress import Progress
+from kohort.tables import tables
 
 ROWS = int(os.environ.get("ROWS", "10_000_000"))
 PROMISE_ROWS = min(ROWS, 3_000_000)

@@ -17,8 +17,8 @@ from tests.spark_cluster import session, standalone_cluster
 
 import kohort
 from benchmarks.scale import QUASI, write
-from kohort.engines.spark import SparkEngine
-from kohort.job import Job
+from kohort.engines.spark.engine import SparkEngine
+from kohort.job.job import Job
 from kohort.progress import Progress
 
 ROWS = int(os.environ.get("ROWS", "2_000_000"))

@@ -12,13 +12,13 @@ import pyarrow as pa
 
 from kohort import datasets
 from kohort.engines.memory import MemoryEngine
-from kohort.job import Job
+from kohort.job.job import Job
 from kohort.progress import Progress
-from kohort.utility.mining import mine
-from kohort.utility.queries import Questions
-from kohort.utility.random_queries import random_workload
+from kohort.schema.workload import Workload
+from kohort.utility.models.accuracy import mine
+from kohort.utility.queries.answers import Questions
+from kohort.utility.queries.random_workload import random_workload
 from kohort.utility.structure import Structure, structure
-from kohort.workloads import Workload
 
 WORKLOAD = "benchmarks/adult_workload.toml"
 KS = (2, 5, 10, 25, 50, 100)

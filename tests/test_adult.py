@@ -10,7 +10,7 @@ import pytest
 
 import kohort
 from kohort import datasets
-from kohort.algorithms import METHODS
+from kohort.methods import METHODS
 
 ROWS = 30_162
 SENSITIVE = {"A": "relationship", "B": "occupation"}

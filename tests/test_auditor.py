@@ -13,8 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kohort
-from kohort import publishing, tables
 from kohort.errors import AuditError, RequestError
+from kohort.publishing import publish as publishing
+from kohort.tables import tables
 
 CITIES = (("bonn", "rhine", "*"), ("koeln", "rhine", "*"), ("ulm", "south", "*"))
 SOURCE = pa.table(
@@ -262,7 +263,7 @@ def test_a_table_without_rows_or_without_the_column():
 NOT_A_SCRIPT = """
 import pyarrow as pa
 from kohort.auditor import Layout
-from kohort.engines.views import release_view
+from kohort.verification.duckdb_views import release_view
 with release_view(pa.table({"q": ["a"]}), None, Layout(["q"], [], []), 1) as run:
     print(run("SELECT current_setting('enable_progress_bar')")[0][0])
 """

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.stats import wasserstein_distance
 
-from kohort import hierarchies
 from kohort.auditor import sizes
 from kohort.auditor.promises import Ground
-from kohort.auditor.sql import Layout, audit
-from kohort.engines.views import release_view
+from kohort.auditor.release_checks import Layout, audit
 from kohort.errors import RequestError
-from kohort.privacy import SECRECY, Promise, Secrecy
+from kohort.schema import trees as hierarchies
+from kohort.schema.promises import SECRECY, Promise, Secrecy
+from kohort.verification.duckdb_views import release_view
 
 MISSING = ("NA", "it's", "\\N")
 NUMBERS = ("1", "2", "10", "3.5", "-4", "2.0")

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kohort
-from kohort import published
+from kohort.schema import published_text as published
 from tests import oracles
 from tests.test_loss import partitions, publish, trees
 

@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 
 import kohort as kh
-from kohort import datasets, encoding, schema
-from kohort.algorithms import METHODS
-from kohort.algorithms.blocks import partition_table, rows_of_blocks
-from kohort.checks import Checks
-from kohort.cutting import cut_table
-from kohort.job import Job
-from kohort.ordering import block_number, own_seed
+from kohort import datasets
+from kohort.constraints.constraints import Checks
+from kohort.encoding import encode as encoding
+from kohort.encoding.row_order import block_number, own_seed
+from kohort.job.job import Job
+from kohort.methods import METHODS
+from kohort.methods.run import partition_table, rows_of_blocks
+from kohort.methods.search.median_cuts import cut_table
 from kohort.progress import Progress
+from kohort.schema import columns as schema
 
 TABLE = datasets.census(900, quasi=4)
 QUASI = TABLE.column_names[:4]

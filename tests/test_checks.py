@@ -12,11 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kohort import encoding, schema, sensitive
-from kohort.checks import Checks
+from kohort.constraints.constraints import Checks
+from kohort.encoding import encode as encoding
+from kohort.encoding import sensitive
 from kohort.errors import PromiseError, RequestError
-from kohort.job import Job
+from kohort.job.job import Job
 from kohort.progress import Progress
+from kohort.schema import columns as schema
 from tests import oracles, promise_oracles
 
 QUICK = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), database=None)

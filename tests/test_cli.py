@@ -18,8 +18,12 @@ from typing import NamedTuple
 
 import pytest
 
-from kohort import cli, datasets, encoding, tables, watching
+from kohort import datasets
+from kohort.cli import commands as cli
+from kohort.cli import progress_line as watching
+from kohort.encoding import encode as encoding
 from kohort.errors import PromiseError
+from kohort.tables import tables
 from tests.test_job import job_of_flags
 
 RARE = "Xanthippe-4711"
@@ -234,7 +238,7 @@ def test_a_crash_tells_no_cell(kohort, monkeypatch, error, code):
     def crash(*_given, **_settings):
         raise error
 
-    monkeypatch.setattr("kohort.encoding.encode", crash)
+    monkeypatch.setattr("kohort.encoding.encode.encode", crash)
     monkeypatch.delenv("KOHORT_DEBUG", raising=False)
     ran = kohort(f"{RUN} {ROLE_FLAGS}")
     assert (ran.code, ran.out) == (code, "")
@@ -320,8 +324,10 @@ def test_an_interruption_that_a_library_renames_is_still_one(kohort, monkeypatch
 
 # --- in a process of its own
 
-SHOW_STEPS = "from kohort import watching; watching.QUIET_SECONDS = 0; from kohort.cli import main; main()"
-SMALL_FILES = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)); from kohort.cli import main; main()"
+SHOW_STEPS = "from kohort.cli import commands, progress_line; progress_line.QUIET_SECONDS = 0; commands.main()"
+SMALL_FILES = (
+    "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)); from kohort.cli.commands import main; main()"
+)
 
 
 @pytest.mark.slow

@@ -12,13 +12,15 @@ import pytest
 from click.testing import CliRunner
 
 import kohort
-from kohort import cli, comparing, datasets
-from kohort.comparing.pictures import two_columns
+from kohort import comparison as comparing
+from kohort import datasets
+from kohort.cli import commands as cli
+from kohort.comparison.class_rectangles import two_columns
 from kohort.errors import PromiseError, RequestError
-from kohort.job import Job
-from kohort.report.comparison import advise
+from kohort.job.job import Job
 from kohort.report.comparison_charts import front, shown_in_colour
-from kohort.report.entries import Entry
+from kohort.report.comparison_page import advise
+from kohort.report.comparison_rows import Entry
 
 METHODS = ["mondrian", "mondrian-1d", "datafly"]
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from kohort.algorithms import METHODS, Method
 from kohort.engines import ENGINES
-from kohort.privacy import DEFINITIONS
+from kohort.methods import METHODS, Method
+from kohort.schema.promises import DEFINITIONS
 from kohort.testing import (
     ALGORITHM_CONTRACTS,
     ENGINE_CONTRACTS,

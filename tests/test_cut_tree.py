@@ -10,11 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kohort import cut_tree, encoding, schema, sensitive
-from kohort.checks import Checks
-from kohort.cutting import cut_table
-from kohort.job import Job
+from kohort.constraints.constraints import Checks
+from kohort.encoding import encode as encoding
+from kohort.encoding import sensitive
+from kohort.engines.shared import cut_tree
+from kohort.job.job import Job
+from kohort.methods.search.median_cuts import cut_table
 from kohort.progress import Progress
+from kohort.schema import columns as schema
 
 from . import oracles
 

@@ -16,11 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as kh
-from kohort import calendars, kinds
-from kohort.axes import DateAxis, Points
+from kohort.encoding.axes import DateAxis, Points
 from kohort.errors import RequestError
-from kohort.kernels.widths import width
-from kohort.published import days as days_told
+from kohort.kernels.core.widths import width
+from kohort.schema import date_formats as calendars
+from kohort.schema import value_types as kinds
+from kohort.schema.published_text import days as days_told
 
 STYLES = {
     "YYYY-MM-DD": "%Y-%m-%d",

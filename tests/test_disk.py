@@ -18,20 +18,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kohort as kh
-from kohort import datasets, encoding, staging, tables
-from kohort.encoding import distinct
-from kohort.engines import Engine, engine_for, spool
-from kohort.engines.dictionaries import Dictionary, require_room
-from kohort.engines.disk import DiskEngine
-from kohort.engines.looks import Look
+from kohort import datasets
+from kohort.encoding import encode as encoding
+from kohort.encoding.encode import distinct
+from kohort.engines import Engine, engine_for
+from kohort.engines.disk.dictionaries import Dictionary, require_room
+from kohort.engines.disk.engine import DiskEngine
+from kohort.engines.disk.personal_columns import Look
+from kohort.engines.disk.shuffle import Shuffle
 from kohort.engines.memory import MemoryEngine
-from kohort.engines.shuffling import Shuffle
-from kohort.engines.spool import Reader, Spool
+from kohort.engines.shared import spool
+from kohort.engines.shared.spool import Reader, Spool
 from kohort.errors import MachineError, PromiseError, RequestError
-from kohort.job import Job
+from kohort.job.job import Job
 from kohort.progress import Progress
-from kohort.schema import _looks_personal
-from kohort.testing.engines import released, require_same, rows_of, with_originals
+from kohort.schema.columns import _looks_personal
+from kohort.tables import staging, tables
+from kohort.testing.engine_contracts import released, require_same, rows_of, with_originals
 
 needs_data = pytest.mark.skipif(not os.environ.get("KOHORT_DATA"), reason="needs the public tables: set KOHORT_DATA")
 QUICK = settings(max_examples=60, deadline=None)
@@ -330,14 +333,14 @@ def scratch(tmp_path, monkeypatch):
 SLOW_RUN = """
 import os, signal, sys
 from pathlib import Path
-from kohort.engines.disk import DiskEngine
-from kohort.job import Job
+from kohort.engines.disk.engine import DiskEngine
+from kohort.job.job import Job
 from kohort.progress import Progress
 at, source, target = int(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
 steps = 0
 def passing(frame, event, arg):
     global steps
-    if event == "call" and "kohort/engines" in frame.f_code.co_filename:
+    if event == "call" and any(room in frame.f_code.co_filename for room in ("kohort/engines", "kohort/verification")):
         steps += 1
         if steps == at:
             os.kill(os.getpid(), signal.SIGKILL)

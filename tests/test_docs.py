@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import kohort
-from kohort.algorithms import METHODS
-from kohort.cli import group
+from kohort.cli.commands import group
 from kohort.datasets import hospital
+from kohort.methods import METHODS
 
 ROOT = Path(__file__).resolve().parents[1]
 

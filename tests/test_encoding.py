@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kohort as kh
-from kohort import encoding
-from kohort.axes import NumericAxis, Points, TreeAxis
+from kohort.encoding import encode as encoding
+from kohort.encoding.axes import NumericAxis, Points, TreeAxis
+from kohort.encoding.row_order import canonical_order, ties_of
 from kohort.errors import RequestError
-from kohort.job import Job
-from kohort.ordering import canonical_order, ties_of
-from kohort.schema import Schema, resolve
+from kohort.job.job import Job
+from kohort.schema.columns import Schema, resolve
 
 RARE = "Xanthippe-4711"
 

@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import kohort as kh
-from kohort import tables
 from kohort.errors import AuditError, MachineError, RequestError
-from kohort.tables import Format
+from kohort.tables import tables
+from kohort.tables.tables import Format
 
 RARE = "Xanthippe-4711"
 FORMATS = ["csv", "tsv", "tab.gz", "txt.zst", "csv.gz", "parquet", "pq", "arrow", "feather", "ipc"]
@@ -121,7 +121,7 @@ def test_what_lies_under_a_missing_cell_is_not_in_the_file(tmp_path, kind, suffi
 @pytest.mark.parametrize("kind", ["dictionary", "list of dictionary", "struct of dictionary", "text"])
 def test_an_arrow_release_of_several_batches(tmp_path, monkeypatch, kind):
     """The file format takes one dictionary a column."""
-    monkeypatch.setattr("kohort.publishing.ROWS_AT_ONCE", 3)
+    monkeypatch.setattr("kohort.publishing.publish.ROWS_AT_ONCE", 3)
     texts = pa.array(list("abcabcd"))
     column = {
         "text": texts,

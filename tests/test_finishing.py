@@ -12,12 +12,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kohort as kh
-from kohort import encoding, finishing, schema, sensitive
-from kohort.checks import Checks
+from kohort.constraints.constraints import Checks
+from kohort.encoding import encode as encoding
+from kohort.encoding import sensitive
 from kohort.errors import PromiseError
-from kohort.finishing.suppress import suppress_failing
-from kohort.job import Job
+from kohort.job.job import Job
+from kohort.methods.search import finish as finishing
+from kohort.methods.search.finish.suppress import suppress_failing
 from kohort.progress import Progress
+from kohort.schema import columns as schema
 from tests import oracles
 
 QUICK = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), database=None)

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import kohort as kh
-from kohort import hierarchies
+from kohort.schema import trees as hierarchies
 
 RARE = "Xanthippe-4711"
 

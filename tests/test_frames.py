@@ -19,9 +19,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kohort as kh
-from kohort import frames, publishing
 from kohort.errors import RequestError
-from kohort.frames import arrow_frames
+from kohort.publishing import publish as publishing
+from kohort.tables import frames
+from kohort.tables.frames import arrow as arrow_frames
 
 RARE = "Xanthippe-4711"  # planted; must not turn up where it does not belong
 AGES = [20, 20, 30, 30, 40, 40]
@@ -639,7 +640,7 @@ COLUMN = "pa.Array.from_buffers(pa.int64(), 2, [None, pa.py_buffer(bytes(16))])"
 )
 def test_no_library_is_loaded_but_the_users(code, loaded):
     script = (
-        f"import sys, pyarrow as pa\nfrom kohort import frames\n{code}\n"
+        f"import sys, pyarrow as pa\nfrom kohort.tables import frames\n{code}\n"
         "table, kind = frames.take_in(source, ['a'])\nframes.give_back(table, kind, ['a'])\n"
         "print([name for name in ('pandas', 'polars', 'duckdb', 'narwhals') if name in sys.modules])"
     )

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 import kohort
 from kohort import datasets, testing
-from kohort.algorithms import METHODS, incognito
-from kohort.algorithms.levels import FullDomain, Levels
-from kohort.axes import Grid, NumericAxis
+from kohort.encoding.axes import Grid, NumericAxis
 from kohort.engines import ENGINES
 from kohort.errors import CancelledError, PromiseError, RequestError
+from kohort.methods import METHODS, incognito
+from kohort.methods.search.full_domain_levels import FullDomain, Levels
 from kohort.progress import Progress
 from tests import full_domain_oracles as plain
 from tests import oracles

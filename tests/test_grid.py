@@ -14,12 +14,14 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import kohort
-from kohort import encoding, published, publishing
 from kohort.auditor.grid import on_grid
-from kohort.axes import UNIT, NumericAxis, Points
+from kohort.encoding import encode as encoding
+from kohort.encoding.axes import UNIT, NumericAxis, Points
 from kohort.errors import AuditError, RequestError
-from kohort.kernels.widths import width
-from kohort.schema import resolve
+from kohort.kernels.core.widths import width
+from kohort.publishing import publish as publishing
+from kohort.schema import published_text as published
+from kohort.schema.columns import resolve
 from tests import oracles
 from tests.test_loss import publish
 

@@ -10,11 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kohort as kh
-from kohort import encoding, schema
-from kohort.checks import Checks
+from kohort.constraints.constraints import Checks
+from kohort.encoding import encode as encoding
 from kohort.errors import PromiseError
-from kohort.job import Job
+from kohort.job.job import Job
 from kohort.progress import Progress
+from kohort.schema import columns as schema
 from tests import growing_oracles as plain
 from tests import oracles
 

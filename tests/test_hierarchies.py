@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kohort as kh
-from kohort import hierarchies
 from kohort.errors import RequestError
-from kohort.hierarchies import Tree
+from kohort.schema import trees as hierarchies
+from kohort.schema.trees import Tree
 
 RARE = "Xanthippe-4711"
 

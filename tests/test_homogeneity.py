@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kohort as kh
-from kohort.auditor import bipartite
+from kohort.auditor import value_class_graph as bipartite
 from kohort.auditor.homogeneity import Homogeneity, expected_alike
 from kohort.errors import RequestError
-from kohort.report import curves
-from kohort.report.bipartite import MOST_CLASSES
+from kohort.report import homogeneity_chart as curves
+from kohort.report.graph_chart import MOST_CLASSES
 from tests.test_cli import kohort  # noqa: F401 - a fixture
 from tests.test_notebook import Page
 
@@ -402,7 +402,7 @@ WRONG = {
 def test_wrong_files_are_refused_before_any_work(kohort, tmp_path, monkeypatch, flags):  # noqa: F811
     (tmp_path / "there.svg").write_text("old", encoding="utf-8")
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    monkeypatch.setattr("kohort.tables.format_in", lambda *_given: pytest.fail("the table is read"))
+    monkeypatch.setattr("kohort.tables.tables.format_in", lambda *_given: pytest.fail("the table is read"))
     ran = kohort(f"{AUDIT} {flags}")
     assert (ran.code, ran.out) == (2, "")
     assert any(told in ran.err for told in WRONG[flags].split("|"))

@@ -12,16 +12,14 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from kohort import cli
-from kohort.job import Job
-from kohort.privacy import Promise
-from kohort.schema import ROLES, Column
+from kohort.cli import commands as cli
+from kohort.job.job import Job
+from kohort.schema.columns import ROLES, Column
+from kohort.schema.promises import Promise
 
 HEAVY = ["numba", "llvmlite", "pyarrow", "duckdb", "pydantic", "matplotlib", "pandas", "numpy", "rich", "tomli_w"]
 LOADED = f"import json, sys; print(json.dumps([name for name in {HEAVY!r} if name in sys.modules]))"
-HELP = (
-    "import sys; sys.argv = ['kohort', {arguments}]\ntry:\n    import kohort.cli as c; c.main()\nexcept SystemExit:\n    pass\n"
-)
+HELP = "import sys; sys.argv = ['kohort', {arguments}]\ntry:\n    import kohort.cli.commands as c; c.main()\nexcept SystemExit:\n    pass\n"
 RUN_ONLY = {"source", "output", "job_file", "as_json", "save_job", "force"}  # of one run, not of what is asked
 
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 import kohort as kh
 from kohort import datasets
-from kohort.algorithms.blocks import partition_table
 from kohort.errors import CancelledError, PromiseError
-from kohort.improving import improve, regrouping
+from kohort.methods.run import partition_table
+from kohort.methods.search.improve import improve, regrouping
 from kohort.progress import Progress
 from tests import growing_oracles, oracles, promise_oracles
 from tests import splitting_oracles as plain

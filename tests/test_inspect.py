@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 import kohort as kh
 from kohort.errors import KohortError, RequestError
-from kohort.inspecting import Suggestion
-from kohort.inspecting.words import hint, words_of
-from kohort.tree_builders import Prefix
+from kohort.inspection import Suggestion
+from kohort.inspection.name_hints import hint, words_of
+from kohort.schema.tree_rules import Prefix
 
 RARE = "Xanthippe-4711"
 
@@ -670,7 +670,7 @@ def test_an_interrupted_write_takes_everything_back(tmp_path, monkeypatch):
     def interrupt(*_given):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kohort.inspecting.draft.Path.write_bytes", interrupt)
+    monkeypatch.setattr("kohort.inspection.job_draft.Path.write_bytes", interrupt)
     with pytest.raises(KeyboardInterrupt):
         inspection.write(tmp_path / "job.toml", trees=tmp_path / "trees")
     assert list(tmp_path.iterdir()) == []

@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kohort as kh
-from kohort import cli
+from kohort.cli import commands as cli
 from kohort.errors import RequestError
-from kohort.job import Job
-from kohort.schema import ROLES, Column
+from kohort.job.job import Job
+from kohort.schema.columns import ROLES, Column
 
 NAMES = st.sampled_from(["a,b", 'q"x', "two\nlines", "💉", "a.b", " a ", "'", "[x]", "=", "#", "\\", "é"]) | st.text(
     min_size=1, max_size=5

@@ -18,10 +18,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kohort.kernels
-from kohort import encoding, schema
-from kohort.job import Job
-from kohort.kernels import _cache_folder, kernel, on_compile, widths
-from kohort.kernels.shuffle import shuffle
+from kohort.encoding import encode as encoding
+from kohort.job.job import Job
+from kohort.kernels import _cache_folder, kernel, on_compile
+from kohort.kernels.core import widths
+from kohort.kernels.core.shuffle import shuffle
+from kohort.schema import columns as schema
 from tests.oracles import TREE, tables
 
 RUN = """

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import kohort
 from kohort import datasets
-from kohort.algorithms.features import FeatureOptions
-from kohort.algorithms.kmeans import Clusters
 from kohort.engines import ENGINES
+from kohort.methods.feature_options import FeatureOptions
+from kohort.methods.search.kmeans_clusters import Clusters
 from kohort.progress import Progress
 from tests import kmeans_oracles, oracles
 

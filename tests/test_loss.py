@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kohort
-from kohort.algorithms import METHODS, Method, Partition
-from kohort.algorithms.base import Options
 from kohort.engines import ENGINES
+from kohort.methods import METHODS, Method, Partition
+from kohort.methods.base import Options
 from kohort.progress import Progress
 from kohort.utility import loss
 from tests import oracles

@@ -9,16 +9,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kohort import datasets, schema
+from kohort import datasets
 from kohort.engines.memory import MemoryEngine
 from kohort.errors import MachineError, RequestError
-from kohort.job import Job
+from kohort.job.job import Job
 from kohort.progress import Progress
-from kohort.utility import features
-from kohort.utility.features import matrices, predictors, target_of, told_by
-from kohort.utility.mining import MODELS, _folds, clusterings_agree, mine
-from kohort.utility.models import measured
-from kohort.utility.pairs import Pair
+from kohort.schema import columns as schema
+from kohort.utility.aligned import Pair
+from kohort.utility.models import features
+from kohort.utility.models.accuracy import MODELS, _folds, clusterings_agree, mine
+from kohort.utility.models.estimators import measured
+from kohort.utility.models.features import matrices, predictors, target_of, told_by
 
 PETS = [("cat", "furred", "*"), ("dog", "furred", "*"), ("hare", "furred", "*"), ("carp", "scaled", "*"), ("newt", "other", "*")]
 
@@ -30,7 +31,7 @@ def sklearn():
 
 @pytest.fixture
 def small_forest(monkeypatch):
-    monkeypatch.setattr("kohort.utility.models.TREES", 20)
+    monkeypatch.setattr("kohort.utility.models.estimators.TREES", 20)
 
 
 MODELLED = pytest.mark.usefixtures("sklearn", "small_forest")

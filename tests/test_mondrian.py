@@ -226,7 +226,7 @@ def test_tasks_do_not_change_the_labels(relaxed, monkeypatch):
     table = datasets.census(100_000, quasi=5)
     found = []
     for small in (1 << 40, 1 << 15, 64):
-        monkeypatch.setattr("kohort.cutting.SMALL", small)
+        monkeypatch.setattr("kohort.methods.search.median_cuts.SMALL", small)
         labels, sizes = partition(table, 10, relaxed=relaxed, threads=2)
         found.append(np.array(labels))
         assert sizes[0] >= 10
@@ -238,7 +238,7 @@ def test_tasks_do_not_change_the_labels(relaxed, monkeypatch):
 
 def test_a_large_partition_that_cannot_be_cut(monkeypatch):
     """A task that finds no cut closes its class: equal points on both sides of the only cut."""
-    monkeypatch.setattr("kohort.cutting.SMALL", 10)
+    monkeypatch.setattr("kohort.methods.search.median_cuts.SMALL", 10)
     labels, sizes = partition({"a": [1] * 300 + [2] * 200}, k=4)
     assert sizes == [200, 300]
     assert labels == [0] * 300 + [1] * 200

@@ -13,12 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kohort
-from kohort import datasets, encoding, schema, testing
-from kohort.algorithms import Options, mondrian_1d
-from kohort.checks import Checks
+from kohort import datasets, testing
+from kohort.constraints.constraints import Checks
+from kohort.encoding import encode as encoding
 from kohort.engines import ENGINES
-from kohort.privacy import Promise
+from kohort.methods import Options, mondrian_1d
 from kohort.progress import Progress
+from kohort.schema import columns as schema
+from kohort.schema.promises import Promise
 from tests import full_domain_oracles as plain
 from tests import oracles
 

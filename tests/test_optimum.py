@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kohort.algorithms import METHODS
 from kohort.engines.memory import MemoryEngine
 from kohort.errors import PromiseError
-from kohort.job import Job
+from kohort.job.job import Job
+from kohort.methods import METHODS
 from kohort.progress import Progress
 from tests import growing_oracles as plain
 from tests import oracles

@@ -10,9 +10,10 @@ import pyarrow as pa
 import pytest
 
 import kohort as kh
-from kohort import encoding, schema
-from kohort.algorithms.gccg import graded
-from kohort.job import Job
+from kohort.encoding import encode as encoding
+from kohort.job.job import Job
+from kohort.methods.gccg import graded
+from kohort.schema import columns as schema
 from tests.test_loss import EDUCATION_A2, EDUCATION_N4, TEN
 
 # --- paper 000: Tables I and II, k-members, k = 2

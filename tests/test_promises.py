@@ -16,10 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kohort
-from kohort import datasets, privacy, testing
-from kohort.algorithms import METHODS
+from kohort import datasets, testing
 from kohort.errors import KohortError, PromiseError, RequestError
-from kohort.job import Job
+from kohort.job.job import Job
+from kohort.methods import METHODS
+from kohort.schema import promises as privacy
 from tests import oracles, promise_oracles
 
 QUICK = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), database=None)

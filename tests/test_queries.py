@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kohort
-from kohort.algorithms import Partition
 from kohort.engines.memory import MemoryEngine
 from kohort.errors import RequestError
-from kohort.job import Job
+from kohort.job.job import Job
+from kohort.methods import Partition
 from kohort.progress import Progress
-from kohort.utility.queries import Answers, Questions
-from kohort.utility.random_queries import random_workload
-from kohort.workloads import AGGREGATES, OPERATORS, Predicate, Query, Workload
+from kohort.schema.workload import AGGREGATES, OPERATORS, Predicate, Query, Workload
+from kohort.utility.queries.answers import Answers, Questions
+from kohort.utility.queries.random_workload import random_workload
 
 TREE = [("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*"), ("d", "y", "*"), ("e", "y", "*")]
 ROLES = {"quasi": ["n", "r", "t", "d"], "sensitive": ["s"], "other": ["o"]}

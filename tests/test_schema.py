@@ -10,10 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import kohort as kh
-from kohort import schema, tables
 from kohort.errors import RequestError
-from kohort.job import Job
-from kohort.schema import Column, resolve
+from kohort.job.job import Job
+from kohort.schema import columns as schema
+from kohort.schema.columns import Column, resolve
+from kohort.tables import tables
 
 RARE = "Xanthippe-4711"
 ROWS = 60

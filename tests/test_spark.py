@@ -12,12 +12,12 @@ import pytest
 
 import kohort as kh
 from kohort import datasets
-from kohort.engines.spark import SparkEngine
-from kohort.engines.spark_folders import Folder
-from kohort.engines.spark_tasks import _Copies
+from kohort.engines.spark.engine import SparkEngine
+from kohort.engines.spark.folders import Folder
+from kohort.engines.spark.tasks import _Copies
 from kohort.errors import AuditError, MachineError, PromiseError, RequestError
 from kohort.testing import ENGINE_CONTRACTS
-from kohort.testing.engines import require_same, rows_of
+from kohort.testing.engine_contracts import require_same, rows_of
 from tests.spark_cluster import SPARK_TESTS, require_spark, session
 
 pytestmark = SPARK_TESTS

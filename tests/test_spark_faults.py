@@ -11,12 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import kohort as kh
-from kohort import datasets, tables
+from kohort import datasets
 from kohort.engines.memory import MemoryEngine
-from kohort.engines.spark import SparkEngine
-from kohort.job import Job
+from kohort.engines.spark.engine import SparkEngine
+from kohort.job.job import Job
 from kohort.progress import Progress
-from kohort.testing.engines import released, rows_of, with_originals
+from kohort.tables import tables
+from kohort.testing.engine_contracts import released, rows_of, with_originals
 from tests.spark_cluster import PATIENCE, SPARK_TESTS, require_spark, session, standalone_cluster
 
 pytestmark = SPARK_TESTS

@@ -19,7 +19,8 @@ import pytest
 import kohort as kh
 from kohort import datasets
 from kohort.errors import KohortError, RequestError
-from kohort.testing.engines import rows_of
+from kohort.tables import tables
+from kohort.testing.engine_contracts import rows_of
 from tests.spark_cluster import SPARK_TESTS, require_spark, session
 
 pytestmark = SPARK_TESTS
@@ -187,7 +188,7 @@ def test_every_text_comes_out_as_it_was(spark, tmp_path):
     assert expected.evidence.passed
     found = kh.anonymize(spark.createDataFrame(table), **asked, output=tmp_path / "spark.csv")
     assert found.evidence.passed
-    read = {name: kh.tables.read(tmp_path / name)[0] for name in ("memory.csv", "spark.csv")}
+    read = {name: tables.read(tmp_path / name)[0] for name in ("memory.csv", "spark.csv")}
     assert rows_of(read["memory.csv"]) == rows_of(read["spark.csv"])
 
 
@@ -195,8 +196,8 @@ LEFT = """
 import os, signal, sys
 import kohort as kh
 from kohort import datasets
-from kohort.engines import spark
-spark.audited = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+from kohort.engines.spark import engine
+engine.audited = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 kh.anonymize(datasets.census(100, quasi=3), quasi=["q1", "q2", "q3"], sensitive="s1", k=5, engine="spark", master="local[1]",
              output=sys.argv[1])
 """
@@ -232,7 +233,7 @@ def test_times_are_those_of_their_column(spark, tmp_path, zone):
     table = table_of(ROWS).append_column("at", on_its_clock(gap, zone))
     for name, engine in (("memory.csv", {}), ("spark.csv", {"spark": spark})):
         kh.anonymize(table, **ASKED, **OTHER, **engine, output=tmp_path / name)
-    written = [rows_of(kh.tables.read(tmp_path / name)[0]) for name in ("memory.csv", "spark.csv")]
+    written = [rows_of(tables.read(tmp_path / name)[0]) for name in ("memory.csv", "spark.csv")]
     assert written[0] == written[1]
 
 
@@ -291,7 +292,7 @@ def test_who_is_nobody_is_the_same_everywhere(spark, first, missing):
 def test_missing_cells_of_a_lone_column_are_lines_of_their_own(spark, tmp_path):
     table = pa.table({"c": pa.array([None] * 10 + ["a"] * 10)})
     kh.anonymize(spark.createDataFrame(table), quasi="c", k=5, output=tmp_path / "one.csv")
-    assert sorted(map(str, kh.tables.read(tmp_path / "one.csv")[0].column("c").to_pylist())) == ["None"] * 10 + ["a"] * 10
+    assert sorted(map(str, tables.read(tmp_path / "one.csv")[0].column("c").to_pylist())) == ["None"] * 10 + ["a"] * 10
 
 
 # --- the session

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 import kohort
 from kohort.engines import ENGINES
 from kohort.errors import CancelledError
-from kohort.improving import square_error
-from kohort.improving.square_error import improve_square_error
+from kohort.methods.search.improve import square_error
+from kohort.methods.search.improve.square_error import improve_square_error
 from kohort.progress import Progress
 from kohort.utility import loss
 from tests import oracles

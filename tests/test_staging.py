@@ -16,8 +16,8 @@ import pyarrow as pa
 import pytest
 
 import kohort as kh
-from kohort import staging, tables
 from kohort.errors import KohortError, MachineError, RequestError
+from kohort.tables import staging, tables
 
 PART = ".kohort-0123456789abcdef.part"
 SCRATCH = "kohort-0123456789abcdef"

@@ -21,10 +21,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kohort import tables
 from kohort.errors import KohortError, RequestError
-from kohort.files import arrow_ipc, csv_rows, csv_table, csv_text, shapes
-from kohort.tables import Format, Stream
+from kohort.tables import tables
+from kohort.tables.files import arrow as arrow_ipc
+from kohort.tables.files import csv_dialect as csv_text
+from kohort.tables.files import csv_reader as csv_table
+from kohort.tables.files import csv_structure as csv_rows
+from kohort.tables.files import table_size as shapes
+from kohort.tables.tables import Format, Stream
 from tests.test_tables import BAD, RARE, TYPES
 
 ROWS = 5000
@@ -436,7 +440,7 @@ def test_a_file_that_changes_is_refused(tmp_path, monkeypatch, kind, change):
 def test_a_mapped_file_that_shrinks_within_a_batch(tmp_path, monkeypatch):
     """To look at what is no longer there would end the process."""
     monkeypatch.setattr(arrow_ipc, "LARGE", MIB)
-    monkeypatch.setattr("kohort.streams.BYTES_AT_ONCE", MIB)
+    monkeypatch.setattr("kohort.tables.streams.BYTES_AT_ONCE", MIB)
     table = wide([1000] * 10_000)
     with pa.ipc.new_file(tmp_path / "in.arrow", table.schema) as sink:
         sink.write_table(table)

@@ -20,14 +20,14 @@ from scipy.optimize import linprog
 
 import kohort
 from kohort import datasets
-from kohort import schema as schemas
-from kohort.algorithms import Partition
 from kohort.engines.memory import MemoryEngine
 from kohort.errors import MachineError, RequestError
-from kohort.job import Job
+from kohort.job.job import Job
+from kohort.methods import Partition
 from kohort.progress import Progress
-from kohort.utility.domains import domain_of
-from kohort.utility.pairs import Pair
+from kohort.schema import columns as schemas
+from kohort.utility.aligned import Pair
+from kohort.utility.queries.value_domains import domain_of
 from kohort.utility.structure import structure
 
 TREES: dict[str, Any] = {

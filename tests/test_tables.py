@@ -20,9 +20,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import kohort as kh
-from kohort import tables
 from kohort.errors import RequestError
-from kohort.files import csv_rows, csv_text
+from kohort.tables import tables
+from kohort.tables.files import csv_dialect as csv_text
+from kohort.tables.files import csv_structure as csv_rows
 
 RARE = "Xanthippe-4711"  # planted; must not turn up where it does not belong
 ODD = [

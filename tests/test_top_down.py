@@ -12,12 +12,13 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import kohort as kh
-from kohort import datasets, splitting
-from kohort.algorithms import METHODS
+from kohort import datasets
 from kohort.engines.memory import MemoryEngine
 from kohort.errors import CancelledError
+from kohort.methods import METHODS
+from kohort.methods.search import gain_cuts as splitting
+from kohort.methods.search.gain_cuts import split_table
 from kohort.progress import Progress
-from kohort.splitting import split_table
 from tests import oracles
 from tests import splitting_oracles as plain
 

@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kohort as kh
-from kohort.axes import TreeAxis
-from kohort.encoding import encode
+from kohort.encoding.axes import TreeAxis
+from kohort.encoding.encode import encode
 from kohort.errors import RequestError
-from kohort.schema import resolve
+from kohort.schema.columns import resolve
 from tests.test_dates import DATES, STYLES
 from tests.test_hierarchies import paths, require_runs
 from tests.test_job import job_of_flags

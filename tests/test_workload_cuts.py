@@ -11,17 +11,17 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from kohort import anonymize, datasets
-from kohort.algorithms import Partition
-from kohort.checks import Checks
-from kohort.cutting import cut_table
+from kohort.constraints.constraints import Checks
 from kohort.engines.memory import MemoryEngine
-from kohort.job import Job
-from kohort.privacy import Promise
+from kohort.job.job import Job
+from kohort.methods import Partition
+from kohort.methods.search.median_cuts import cut_table
 from kohort.progress import Progress
-from kohort.utility.queries import Questions
-from kohort.utility.random_queries import random_workload
-from kohort.utility.steering import wanted
-from kohort.workloads import Predicate, Query, Workload
+from kohort.schema.promises import Promise
+from kohort.schema.workload import Predicate, Query, Workload
+from kohort.utility.queries.answers import Questions
+from kohort.utility.queries.cut_targets import wanted
+from kohort.utility.queries.random_workload import random_workload
 from tests.test_queries import answers, engine_of, made, queries, readable, rows, true_answer
 
 SLOW = pytest.mark.slow

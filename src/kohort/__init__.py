@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kohort.api import Release, anonymize, audit, compare, inspect
     from kohort.auditor import Check, Evidence
-    from kohort.comparing import Comparison
+    from kohort.comparison import Comparison
     from kohort.errors import AuditError, CancelledError, KohortError, MachineError, PromiseError, RequestError
-    from kohort.inspecting import Inspection
-    from kohort.job import Job
+    from kohort.inspection import Inspection
+    from kohort.job.job import Job
     from kohort.progress import Progress
-    from kohort.workloads import Workload
+    from kohort.schema.workload import Workload
 
 __version__ = "0.1.0"
 
@@ -31,10 +31,10 @@ _HOME = {
     "compare": "kohort.api",
     "inspect": "kohort.api",
     "Release": "kohort.api",
-    "Comparison": "kohort.comparing",
-    "Workload": "kohort.workloads",
-    "Inspection": "kohort.inspecting",
-    "Job": "kohort.job",
+    "Comparison": "kohort.comparison",
+    "Workload": "kohort.schema.workload",
+    "Inspection": "kohort.inspection",
+    "Job": "kohort.job.job",
     "Evidence": "kohort.auditor",
     "Check": "kohort.auditor",
     "Progress": "kohort.progress",

@@ -11,7 +11,7 @@ def main() -> None:
     """Load the command line and run it."""
     try:
         signal.signal(signal.SIGINT, _too_early)
-        from kohort.cli import main as run
+        from kohort.cli.commands import main as run
     except KeyboardInterrupt:
         _too_early(signal.SIGINT, None)
     run()

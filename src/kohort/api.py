@@ -13,28 +13,29 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kohort import auditor, frames, tables
+from kohort import auditor
 from kohort.auditor import Evidence, Layout
-from kohort.auditor.bipartite import Cells
 from kohort.auditor.homogeneity import analyse
+from kohort.auditor.value_class_graph import Cells
 from kohort.engines import Engine, Result, engine_for
-from kohort.engines.asked import Asked
-from kohort.engines.views import columns_of, release_view
 from kohort.errors import RequestError
-from kohort.inspecting import Inspection, inspect_table, require_header
-from kohort.job import Job
-from kohort.places import Place, place_of
+from kohort.inspection import Inspection, inspect_table, require_header
+from kohort.job.job import Job
 from kohort.progress import Progress
-from kohort.report.pictures import Pictures
-from kohort.schema import require_names, unknown_columns
-from kohort.tables import Format
+from kohort.report.audit_figures import Pictures
+from kohort.schema.columns import require_names, unknown_columns
+from kohort.tables import frames, tables
+from kohort.tables.locations import Place, place_of
+from kohort.tables.tables import Format
 from kohort.utility.loss import Loss
-from kohort.utility.queries import Answers
+from kohort.utility.queries.answers import Answers
+from kohort.verification.any_file import Asked
+from kohort.verification.duckdb_views import columns_of, release_view
 
 if TYPE_CHECKING:
-    from kohort.comparing import Comparison
-    from kohort.report.charts import Panels
-    from kohort.utility.mining import Mined
+    from kohort.comparison import Comparison
+    from kohort.report.release_charts import Panels
+    from kohort.utility.models.accuracy import Mined
     from kohort.utility.structure import Structure
 
 
@@ -95,7 +96,7 @@ class Release:
 
     def mine(self, target: str, **settings: Any) -> Mined:
         """How well models trained on the release predict a column of original rows (`kohort.utility.mining.mine`; extra `ml`)."""
-        from kohort.utility.mining import mine
+        from kohort.utility.models.accuracy import mine
 
         return mine(self._engine.aligned(), target, **settings)
 
@@ -115,7 +116,7 @@ class Release:
 
     def plot(self) -> Panels:
         """How many persons look alike, and how much of each column is lost: two matplotlib axes, shown by a notebook."""
-        from kohort.report.charts import release_figure
+        from kohort.report.release_charts import release_figure
 
         return release_figure(self._result.class_sizes, self.job.promise.k, self.loss.per_column)
 
@@ -200,7 +201,7 @@ def compare(
     train models for (extra `ml`). With a `folder`, a run that was stopped goes on where it was, and
     the folder gets a page, a CSV file and a JSON file.
     """
-    from kohort.comparing import compare_methods, variants_named
+    from kohort.comparison import compare_methods, variants_named
 
     job = Job.build(job, **settings)
     job = job if job.seed is not None else job.model_copy(update={"seed": 0})  # a run that goes on must be the same

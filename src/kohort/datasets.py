@@ -17,10 +17,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kohort import tables
+from kohort.encoding.row_order import splitmix64
 from kohort.errors import RequestError
-from kohort.job import Job
-from kohort.ordering import splitmix64
+from kohort.job.job import Job
+from kohort.tables import tables
 
 Rows = tuple[tuple[str, ...], ...]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 
-from kohort import cli
+from kohort.cli import commands as cli
 
 Snapshot = Mapping[str, bytes | str | None]
 

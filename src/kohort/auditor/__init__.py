@@ -1,11 +1,12 @@
 """What the published file itself shows. The oracle: it shares no code with what made the release.
 
-It is handed a function that runs SQL against a view of the release, and reads published text through `published`.
+It is handed a function that runs SQL against a view of the release, and reads published text through
+`kohort.schema.published_text`.
 """
 
 from __future__ import annotations
 
 from kohort.auditor.evidence import Check, Evidence
-from kohort.auditor.sql import Layout, Original, Run, audit
+from kohort.auditor.release_checks import Layout, Original, Run, audit
 
 __all__ = ["Check", "Evidence", "Layout", "Original", "Run", "audit"]

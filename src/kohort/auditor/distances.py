@@ -12,8 +12,8 @@ from itertools import pairwise
 from kohort.auditor import dates
 from kohort.auditor.counts import Counts, Run
 from kohort.errors import RequestError
-from kohort.hierarchies import Tree
-from kohort.privacy import Distance
+from kohort.schema.promises import Distance
+from kohort.schema.trees import Tree
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from decimal import MAX_EMAX, MIN_EMIN, Decimal, DecimalException, localcontext
 from typing import Any
 
 from kohort.auditor.evidence import Check
-from kohort.published import interval
+from kohort.schema.published_text import interval
 
 MOST_DIGITS = 2_000  # of a quotient: more than any two 64-bit numbers need
 

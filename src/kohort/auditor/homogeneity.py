@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kohort.auditor.bipartite import Cells, Matrix, Value, kept_small, named, shown
+from kohort.auditor.value_class_graph import Cells, Matrix, Value, kept_small, named, shown
 
 
 @dataclass(frozen=True)

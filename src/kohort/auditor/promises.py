@@ -14,7 +14,7 @@ from kohort.auditor.counts import Counts, Run
 from kohort.auditor.distances import Ground, distance_query, require_places, tree_rows
 from kohort.auditor.evidence import Check, Verdict
 from kohort.errors import RequestError
-from kohort.privacy import Secrecy
+from kohort.schema.promises import Secrecy
 
 __all__ = ["Ground", "check_promises", "tree_rows"]
 

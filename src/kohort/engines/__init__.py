@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from kohort.engines.base import Engine, Result
-from kohort.engines.choosing import ENGINES, engine_for
+from kohort.engines.choose import ENGINES, engine_for
 
 __all__ = ["ENGINES", "Engine", "Result", "engine_for"]

@@ -10,14 +10,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kohort import staging, tables
 from kohort.auditor import Evidence
-from kohort.job import Job
-from kohort.places import Place, local
+from kohort.job.job import Job
 from kohort.progress import Progress
+from kohort.tables import staging, tables
+from kohort.tables.locations import Place, local
+from kohort.utility.aligned import Pair
 from kohort.utility.loss import Loss
-from kohort.utility.pairs import Pair
-from kohort.utility.queries import Answers
+from kohort.utility.queries.answers import Answers
 
 
 @dataclass(frozen=True, eq=False)

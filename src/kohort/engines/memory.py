@@ -12,25 +12,31 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kohort import encoding, frames, ordering, publishing, schema, sensitive, staging, tables
-from kohort.algorithms import Partition
 from kohort.auditor import Evidence
-from kohort.axes import Points
-from kohort.checks import Checks
+from kohort.constraints.constraints import Checks
+from kohort.encoding import encode as encoding
+from kohort.encoding import row_order as ordering
+from kohort.encoding import sensitive
+from kohort.encoding.axes import Points
 from kohort.engines.base import Result, counted, require_file
-from kohort.engines.partitioning import partition_whole
-from kohort.engines.proof import Proof, require_passed
-from kohort.frames import FrameKind
-from kohort.job import Job
-from kohort.places import Place, local
+from kohort.engines.shared.partition import partition_whole
+from kohort.job.job import Job
+from kohort.methods import Partition
 from kohort.progress import Progress
-from kohort.publishing import Publication
-from kohort.schema import Schema
-from kohort.tables import Format, Origin
-from kohort.utility import loss, steering
-from kohort.utility.pairs import Pair
-from kohort.utility.queries import Answers, Questions
-from kohort.workloads import Workload
+from kohort.publishing import publish as publishing
+from kohort.publishing.publish import Publication
+from kohort.schema import columns as schema
+from kohort.schema.columns import Schema
+from kohort.schema.workload import Workload
+from kohort.tables import frames, staging, tables
+from kohort.tables.frames import FrameKind
+from kohort.tables.locations import Place, local
+from kohort.tables.tables import Format, Origin
+from kohort.utility import loss
+from kohort.utility.aligned import Pair
+from kohort.utility.queries import cut_targets as steering
+from kohort.utility.queries.answers import Answers, Questions
+from kohort.verification.verify import Proof, require_passed
 
 
 class MemoryEngine:
@@ -162,7 +168,7 @@ class MemoryEngine:
 
     def _row_order(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """The private row map: which row of the source stands at each place of the release. Never written anywhere."""
-        from kohort.kernels.shuffle import shuffle
+        from kohort.kernels.core.shuffle import shuffle
 
         kept = np.flatnonzero(labels >= 0)
         if self._job.keep_order:

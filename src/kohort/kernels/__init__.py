@@ -53,7 +53,7 @@ def _cache_folder() -> Path | None:
     """
     import numba
 
-    sources = sorted(Path(__file__).parent.glob("*.py"))
+    sources = sorted(Path(__file__).parent.rglob("*.py"))
     state = sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
     home = numba.config.CACHE_DIR or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(home) / "kohort" / f"kernels-{state}"

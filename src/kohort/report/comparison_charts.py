@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kohort.report.entries import Entry
+from kohort.report.comparison_rows import Entry
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
-from kohort.auditor.bipartite import Cells, Value
 from kohort.auditor.homogeneity import Homogeneity
+from kohort.auditor.value_class_graph import Cells, Value
 
 NODE_KEYS = {"kind": "string", "label": "string", "size": "long", "column": "string", "alpha": "double"}
 EDGE_KEYS = {"weight": "double", "records": "long"}

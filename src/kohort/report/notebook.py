@@ -13,8 +13,8 @@ from html import escape
 from typing import Any, Protocol
 
 from kohort.auditor.evidence import Check, Evidence
-from kohort.report.charts import Panels, largest_first, left_out, percent
-from kohort.report.homogeneity import MOST_ALPHAS, alike, counted, extremes, label, left_out_alphas, share
+from kohort.report.homogeneity_text import MOST_ALPHAS, alike, counted, extremes, label, left_out_alphas, share
+from kohort.report.release_charts import Panels, largest_first, left_out, percent
 
 __all__ = ["Panels", "evidence_html", "homogeneity_curves", "homogeneity_graph", "html_table", "inspection_html", "release_html"]
 
@@ -53,14 +53,14 @@ def evidence_html(evidence: Evidence) -> str:
 
 def homogeneity_graph(evidence: Evidence) -> Panels:
     """The bipartite graph of sensitive values and classes."""
-    from kohort.report.bipartite import graph_figure
+    from kohort.report.graph_chart import graph_figure
 
     return graph_figure(evidence)
 
 
 def homogeneity_curves(evidence: Evidence) -> Panels:
     """How the number of classes to expect alike moves with n and k."""
-    from kohort.report.curves import curves_figure
+    from kohort.report.homogeneity_chart import curves_figure
 
     return curves_figure(evidence)
 

@@ -12,12 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kohort.algorithms import METHODS, Method
 from kohort.engines import ENGINES
-from kohort.privacy import DEFINITIONS
-from kohort.testing.asking import BINDING, PARAMETERS, STRONGEST, TYPICAL
-from kohort.testing.counting import KEEPS, Held, broken, disclosure, distance, entropy_l, gain, recursive_c
-from kohort.testing.engines import (
+from kohort.methods import METHODS, Method
+from kohort.schema.promises import DEFINITIONS
+from kohort.testing.engine_contracts import (
     counts_persons,
     gives_the_same_release,
     leaves_nothing_when_it_fails,
@@ -25,7 +23,7 @@ from kohort.testing.engines import (
     shuffles_unpredictably,
     writes_what_it_proved,
 )
-from kohort.testing.methods import (
+from kohort.testing.method_contracts import (
     can_be_cancelled,
     inputs_untouched,
     labels_without_gaps,
@@ -34,7 +32,8 @@ from kohort.testing.methods import (
     same_for_any_row_order,
     too_few_rows,
 )
-from kohort.testing.promises import (
+from kohort.testing.plain_counts import KEEPS, Held, broken, disclosure, distance, entropy_l, gain, recursive_c
+from kohort.testing.promise_contracts import (
     changes_nothing_if_kept,
     kept_alone,
     kept_by_each_column,
@@ -46,7 +45,8 @@ from kohort.testing.promises import (
     same_promises_at_any_thread_count,
     same_promises_for_any_row_order,
 )
-from kohort.testing.tables import (
+from kohort.testing.promise_settings import BINDING, PARAMETERS, STRONGEST, TYPICAL
+from kohort.testing.sample_tables import (
     BESIDE,
     COLUMNS,
     KINDS,

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kohort.utility.domains import Cells, Codes, Domain, Places
+from kohort.utility.queries.value_domains import Cells, Codes, Domain, Places
 
 MOST_BINS = 50
 """Of a column of numbers or days, and of any column in a table of pairs."""

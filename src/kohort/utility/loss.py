@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.axes import Axis, NumericAxis, Points, TreeAxis
-from kohort.groups import grouped_rows
-from kohort.kinds import Numbers
-from kohort.publishing import Boxes
+from kohort.encoding.axes import Axis, NumericAxis, Points, TreeAxis
+from kohort.encoding.groups import grouped_rows
+from kohort.publishing.publish import Boxes
+from kohort.schema.value_types import Numbers
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def discernibility(sizes: NDArray[np.int64], many: NDArray[np.int64], k: int) ->
 
 def square_error(points: Points, labels: NDArray[np.int64]) -> float:
     """Sum over clusters, members and axes of the squared distance to the centroid (paper 004)."""
-    from kohort.kernels import square_error as kernels
+    from kohort.kernels.centroids import square_error as kernels
 
     order, first = grouped_rows(labels)
     grouped = np.take(points.codes, order, axis=0)  # rows of one cluster side by side: each axis is then read in one sweep

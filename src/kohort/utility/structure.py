@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from kohort.errors import RequestError, listed
+from kohort.utility.aligned import Pair
 from kohort.utility.bins import Bins, Floats, counting
-from kohort.utility.domains import Cells, Codes, alike
-from kohort.utility.measured_columns import Column, Distances, total_variation
-from kohort.utility.pairs import Pair
-from kohort.utility.propensity import Propensity, propensity_of
+from kohort.utility.column_distances import Column, Distances, total_variation
+from kohort.utility.models.propensity import Propensity, propensity_of
+from kohort.utility.queries.value_domains import Cells, Codes, alike
 
 TINY = np.finfo(np.float64).tiny
 

@@ -1,0 +1,237 @@
+"""The re-check in SQL, the same on every engine, written so that an officer can run it again.
+
+The view `release(q1.., s1.., o1..)` is the written file, all columns as text or as their type; `matched` puts beside each
+column `q1` the cell of the source it was made from, `q1_original`, through the run's private row map. Groups are formed by
+the published values themselves, never by a hash; a missing value is a value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from kohort.auditor import dates, grid, sizes
+from kohort.auditor.counts import Run, literal
+from kohort.auditor.evidence import Check, Evidence, Verdict
+from kohort.auditor.promises import Ground, check_promises
+from kohort.schema.promises import Promise, Secrecy
+from kohort.schema.published_text import Labels, days, interval
+from kohort.schema.trees import Tree
+
+__all__ = ["Ground", "Layout", "Original", "Run", "audit"]
+
+MEAN_TOLERANCE = 1e-8  # of the column's spread: means are published rounded
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which column of the release stands behind which name of the view."""
+
+    quasi: Sequence[str]
+    """Columns made from quasi-identifiers: ranges, labels, means."""
+    sensitive: Sequence[str] = ()
+    other: Sequence[str] = ()
+
+    @property
+    def aliases(self) -> dict[str, str]:
+        """q1, q2, .., s1, .., o1, ..: column names can hold anything, these cannot."""
+        groups = (("q", self.quasi), ("s", self.sensitive), ("o", self.other))
+        return {f"{letter}{number}": name for letter, names in groups for number, name in enumerate(names, start=1)}
+
+
+@dataclass(frozen=True)
+class Original:
+    """What the run says of the source, for the accounting of rows, columns and cells."""
+
+    rows: int
+    """Rows that the release must have."""
+    columns: Sequence[str]
+    """Columns that the release must have, in order."""
+    numbers: Mapping[str, str] = field(default_factory=dict)
+    """Aliases that publish numbers or intervals, each with the SQL type in which its numbers are exact."""
+    commas: Collection[str] = ()
+    """Those of them whose decimals are written with a comma."""
+    dates: Mapping[str, str] = field(default_factory=dict)
+    """Aliases that publish months or years, each with the way the source writes its dates, such as DD.MM.YYYY."""
+    means: Mapping[str, float] = field(default_factory=dict)
+    """Aliases that publish means, each with the spread of all its numbers, also of those that were left out."""
+    labels: Mapping[str, Tree | None] = field(default_factory=dict)
+    """Aliases that publish labels, with their tree where they have one."""
+    missing: Sequence[str] = ()
+    """Texts that stand for a missing value in the source, beside the empty one."""
+    typed: Collection[str] = ()
+    """Aliases whose source holds numbers, not text, so that no text in it can stand for missing."""
+    steps: Mapping[str, Decimal] = field(default_factory=dict)
+    """Aliases whose intervals must end on a grid, with its step."""
+
+
+def audit(
+    run: Run,
+    layout: Layout,
+    promise: Promise,
+    found_columns: Sequence[str],
+    original: Original | None = None,
+    withheld: Sequence[str] | None = None,
+    *,
+    secrecy: Mapping[str, Secrecy] | None = None,
+    persons: bool = False,
+    missing: Sequence[str] = (),
+    grounds: Mapping[str, Ground] | None = None,
+) -> Evidence:
+    """Ask the release whether it keeps the promise; with its original, also whether every row, column and cell is right.
+
+    `secrecy` is what is promised of each sensitive column, `grounds` what its distances need, both by the column's name;
+    `missing` are texts that stand for missing in them. With `persons`, `matched` has `u1_original`: whose each row is.
+    """
+    aliases = layout.aliases
+    if not set(aliases.values()) <= set(found_columns):
+        expected = original.columns if original is not None else list(aliases.values())
+        return Evidence(0, 0, 0, 0, (_columns(found_columns, expected),), aliases)
+    quasi = [alias for alias in aliases if alias.startswith("q")]
+    by = ", ".join(quasi)
+    sizes_of = f"SELECT COUNT(*) AS n FROM release GROUP BY {by}"
+    # The sum of squares of a large table is beyond 64 bits.
+    count = f"SELECT MIN(n), COUNT(*), SUM(n), SUM(CAST(n AS DECIMAL(38, 0)) * n) FROM ({sizes_of}) AS classes"
+    smallest, classes, rows, squares = (int(value or 0) for value in run(count)[0])
+    smallest, counted = sizes.smallest_in_persons(run, quasi) if persons else (smallest, count)
+    checks = [
+        Check(
+            name="k",
+            required=promise.k,
+            found=smallest,
+            verdict=_verdict(smallest >= promise.k and rows > 0),
+            meaning=f"smallest class {'in persons ' if persons else ''}of equal published quasi-identifiers, "
+            "missing counted as a value",
+            sql=(counted,),
+        ),
+        sizes.wildcard(run, quasi, classes, promise.k, persons=persons),
+        *check_promises(run, aliases, secrecy or {}, persons=persons, missing=missing, grounds=grounds),
+    ]
+    if withheld is not None:
+        checks += _other_columns(found_columns, aliases, withheld)
+    if original is not None:
+        checks += [
+            Check("rows", original.rows, rows, _verdict(rows == original.rows), "rows of the release", (count,)),
+            _columns(found_columns, original.columns),
+            _cells(run, by, original),
+            *([grid.check(run, original.steps, original.commas)] if original.steps else []),
+            _carried(run, [alias for alias in aliases if not alias.startswith("q")]),
+        ]
+    return Evidence(rows, classes, smallest, squares, tuple(checks), aliases)
+
+
+def _verdict(holds: bool) -> Verdict:
+    return "pass" if holds else "fail"
+
+
+def _other_columns(found: Sequence[str], aliases: Mapping[str, str], withheld: Sequence[str]) -> list[Check]:
+    """Columns that must not be there, and columns that nobody said anything about."""
+    leaked = sum(name in found for name in withheld)
+    unasked = sum(name not in aliases.values() and name not in withheld for name in found)
+    return [
+        Check("withheld", 0, leaked, _verdict(leaked == 0), "columns of the release that were to be withheld"),
+        Check("undeclared", 0, unasked, "warn" if unasked else "pass", "columns without a role: nothing was asked of them"),
+    ]
+
+
+def _columns(found: Sequence[str], expected: Sequence[str]) -> Check:
+    right = sum(here == there for here, there in zip(found, expected, strict=False))
+    return Check(
+        name="columns",
+        required=len(expected),
+        found=right,
+        verdict=_verdict(list(found) == list(expected)),
+        meaning="columns of the release: exactly the declared ones, in order",
+    )
+
+
+def _cells(run: Run, by: str, original: Original) -> Check:
+    """Every published cell must contain the cell it was made from; a mean must be its class's."""
+    wrong = 0
+    queries = []
+    for alias in (*original.numbers, *original.dates):
+        cells = _values(alias, alias, original)
+        sql = f"SELECT {alias}, MIN(x), MAX(x), COUNT(v), COUNT(x), COUNT(*) FROM {cells} GROUP BY {alias}"
+        queries.append(sql)
+        told = days if alias in original.dates else _comma_interval if alias in original.commas else _interval
+        wrong += sum(group[-1] for group in run(sql) if not _holds(told, *group))
+    for alias, spread in original.means.items():
+        cells = _values(alias, by, original)
+        sql = f"SELECT {alias}, AVG(x), COUNT(v), COUNT(*) FROM {cells} GROUP BY {by}"
+        queries.append(sql)
+        told = _comma_interval if alias in original.commas else _interval
+        wrong += sum(group[-1] for group in run(sql) if not _is_mean(told, *group, tolerance=spread * MEAN_TOLERANCE))
+    for alias, tree in original.labels.items():
+        cell = _present(alias, original)
+        sql = f"SELECT {alias}, v, COUNT(*) FROM (SELECT {alias}, {cell} AS v FROM matched) AS cells GROUP BY {alias}, v"
+        queries.append(sql)
+        labels = Labels(tree)
+        wrong += sum(rows for text, value, rows in run(sql) if not labels.stands_for(text, value))
+    meaning = "quasi-identifier cells that do not contain the value they were made from"
+    return Check("cells", 0, wrong, _verdict(wrong == 0), meaning, tuple(queries))
+
+
+def _present(alias: str, original: Original) -> str:
+    """The source's cell, NULL where it is missing; as text unless it is a number."""
+    if alias in original.typed:
+        return f"{alias}_original"
+    tokens = ", ".join(literal(token) for token in ("", *original.missing))
+    text = f"CAST({alias}_original AS STRING)"
+    return f"CASE WHEN {text} IN ({tokens}) THEN NULL ELSE {text} END"
+
+
+def _values(alias: str, columns: str, original: Original) -> str:
+    """A sub-query: the columns, the source's cell as it is (v) and as a number or date (x); both NULL where it is missing."""
+    if alias in original.dates:
+        value = dates.as_date("v", original.dates[alias])
+    else:
+        number = "REPLACE(v, ',', '.')" if alias in original.commas else "v"
+        value = f"TRY_CAST({number} AS {original.numbers.get(alias, 'DOUBLE')})"
+    cell = _present(alias, original)
+    return f"(SELECT {columns}, v, {value} AS x FROM (SELECT {columns}, {cell} AS v FROM matched) AS texts) AS numbers"
+
+
+def _interval(text: str) -> tuple[float, float] | None:
+    span = interval(text)
+    return None if span is None else (span.low, span.high)
+
+
+def _comma_interval(text: str) -> tuple[float, float] | None:
+    return _interval(text.replace(",", "."))
+
+
+def _holds(told: Callable[[str], Any], text: str | None, least: Any, most: Any, present: int, values: int, rows: int) -> bool:
+    """Whether a published text stands for all values between the least and the most, and none of them is missing or odd."""
+    if text is None:
+        return present == 0
+    span = told(text)
+    if span is None or text == "*":
+        return span is not None
+    return values == rows and least is not None and most is not None and bool(span[0] <= least and most <= span[1])
+
+
+def _is_mean(
+    told: Callable[[str], Any], text: str | None, mean: float | None, present: int, rows: int, *, tolerance: float
+) -> bool:
+    if text is None or text == "*":
+        return text is not None or present == 0
+    span = told(text)
+    return (
+        span is not None
+        and present == rows
+        and mean is not None
+        and math.isclose(span[0], mean, rel_tol=1e-14, abs_tol=tolerance)
+    )
+
+
+def _carried(run: Run, aliases: Sequence[str]) -> Check:
+    meaning = "cells of the other columns that differ from the source"
+    if not aliases:
+        return Check("carried", 0, 0, "pass", meaning)
+    differs = ", ".join(f"COUNT(CASE WHEN {alias} IS DISTINCT FROM {alias}_original THEN 1 END)" for alias in aliases)
+    sql = f"SELECT {differs} FROM matched"
+    wrong = sum(int(value) for value in run(sql)[0])
+    return Check("carried", 0, wrong, _verdict(wrong == 0), meaning, (sql,))

@@ -1,0 +1,52 @@
+"""What is compared: methods, each as it is or with options of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kohort.errors import RequestError, did_you_mean
+from kohort.job.job import Job
+from kohort.methods import METHODS
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A method, under the name that it was asked for by: `gccg`, `gccg:parts=4`, `mondrian:effort=1`."""
+
+    name: str
+    method: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Options of the method, and `effort`."""
+
+    @classmethod
+    def read(cls, text: str) -> Variant:
+        """A method and its settings, each after a colon.
+
+        >>> Variant.read("gccg:parts=4")
+        Variant(name='gccg:parts=4', method='gccg', settings={'parts': '4'})
+        """
+        method, *settings = text.split(":")
+        if method not in METHODS:
+            raise RequestError(
+                f"There is no method {method!r}.{did_you_mean(method, METHODS)} Known: {', '.join(METHODS)}, or all of them: all."
+            )
+        pairs = [setting.partition("=") for setting in settings]
+        if not all(name and value for name, _equals, value in pairs):
+            raise RequestError(f"{text!r} is not a method with settings. Write them as gccg:parts=4 or mondrian:effort=1.")
+        return cls(text, method, {name: value for name, _equals, value in pairs})
+
+    def job(self, job: Job, k: int) -> Job:
+        """The job as this method does it. What it says of options and effort is for the method that it names."""
+        if job.method == self.method and not self.settings:
+            return Job.build(job, k=k)
+        told = {name: setting for name, setting in job.to_dict().items() if name not in ("method", "option", "effort")}
+        option = {name: value for name, value in self.settings.items() if name != "effort"}
+        return Job.build(told, k=k, method=self.method, option=option, effort=self.settings.get("effort"))
+
+
+def variants_named(asked: str | Sequence[str]) -> list[Variant]:
+    """The methods that are meant; `all` are all."""
+    names = [asked] if isinstance(asked, str) else list(asked)
+    return [Variant.read(name) for name in dict.fromkeys(one for name in names for one in (METHODS if name == "all" else [name]))]

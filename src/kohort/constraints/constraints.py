@@ -1,0 +1,215 @@
+"""Do these groups keep the promise? Fast, on tallies of groups that grow, shrink or are cut, for use inside a search.
+
+This is the method's own conscience, not the proof: the proof is the audit, which shares no code with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.encoding.groups import grouped_rows
+from kohort.encoding.sensitive import Secret
+from kohort.errors import PromiseError
+from kohort.schema.promises import DEFINITIONS, Definition, Promise
+
+if TYPE_CHECKING:
+    from kohort.kernels.core.promise_rules import Rules, Tally
+
+
+@dataclass(frozen=True, eq=False)
+class Checks:
+    """A promise bound to one table: the one question that methods ask is whether a group may stand."""
+
+    promise: Promise
+    rows: int
+    secrets: tuple[Secret, ...] = ()
+    units: NDArray[np.int64] | None = None
+    """The person of each row; None where each row is one."""
+    reference: tuple[NDArray[np.float64], ...] | None = None
+    """Per secret: the share of each value in the whole table, if these rows are only a part of it."""
+    suppress: float = 0
+    """The share of the rows that may be left out."""
+
+    @property
+    def k(self) -> int:
+        return self.promise.k
+
+    @property
+    def budget(self) -> int:
+        """How many rows may be left out."""
+        return int(Fraction(str(self.suppress)) * self.rows)
+
+    @property
+    def beyond_k(self) -> bool:
+        """Whether more must be known of a group than how many rows it has."""
+        return bool(self.secrets) or self.units is not None
+
+    @property
+    def compared_with_table(self) -> bool:
+        """Whether a group must be like the whole table."""
+        return any({"t", "beta", "delta"} & set(secret.asked.asked) for secret in self.secrets)
+
+    @property
+    def merging_keeps(self) -> bool:
+        """Whether two groups that may stand may always stand as one."""
+        return self.growing_keeps or (self.units is None and all(definition.merging_keeps for definition in self._asked()))
+
+    @property
+    def growing_keeps(self) -> bool:
+        """Whether a group that may stand always may with anybody more."""
+        return all(definition.growing_keeps for definition in self._asked())
+
+    def _asked(self) -> list[Definition]:
+        names = {"k", *(name for secret in self.secrets for name in secret.asked.asked)}
+        return [DEFINITIONS[name] for name in names]
+
+    def take(self, rows: NDArray[np.int64]) -> Checks:
+        """The same promise for these rows of the same table, in this order."""
+        units = None if self.units is None else self.units[rows]
+        secrets = tuple(secret.take(rows) for secret in self.secrets)
+        return Checks(self.promise, len(rows), secrets, units, self.shares, self.suppress)
+
+    def only(self, rows: NDArray[np.int64]) -> Checks:
+        """The same promise for a table of only these rows: what the others held is no longer compared with."""
+        units = None if self.units is None else self.units[rows]
+        secrets = tuple(secret.only(rows) for secret in self.secrets)
+        return Checks(self.promise, len(rows), secrets, units, suppress=self.suppress)
+
+    def k_alone(self) -> Checks:
+        """Only that each group has k rows."""
+        return Checks(self.promise, self.rows, suppress=self.suppress)
+
+    def stand_among_themselves(self, labels: NDArray[np.int64]) -> bool:
+        """Whether all groups stand in a release of only the rows that have a label: it is compared with itself."""
+        kept = np.flatnonzero(labels >= 0)
+        return bool(self.only(kept).standing(labels[kept]).all())
+
+    # --- for kernels
+
+    @cached_property
+    def row_secrets(self) -> NDArray[np.int64]:
+        """(rows, secrets): each row's values, numbered through all columns; then its person and its (person, value) pairs."""
+        starts = np.cumsum([0, *(secret.values for secret in self.secrets)])
+        columns = [secret.codes + start for secret, start in zip(self.secrets, starts[:-1], strict=True)]
+        if self.units is not None:
+            persons, units = np.unique(self.units, return_inverse=True)
+            columns.append(units)
+            used = len(persons)
+            for secret in self.secrets:
+                pairs, numbers = np.unique(units * np.int64(secret.values) + secret.codes, return_inverse=True)
+                columns.append(numbers + used)
+                used += len(pairs)
+        return np.column_stack(columns) if columns else np.empty((self.rows, 0), np.int64)
+
+    @cached_property
+    def shares(self) -> tuple[NDArray[np.float64], ...]:
+        """Per secret: the share of each value in the whole table."""
+        if self.reference is not None:
+            return self.reference
+        return tuple(counts / max(counts.sum(), 1) for counts in map(self._counts, self.secrets))
+
+    @cached_property
+    def rules(self) -> Rules:
+        """The promise flattened for kernels."""
+        from kohort.constraints.kernel_rules import rules_of
+
+        return rules_of(self.promise.k, self.secrets, self.shares, persons=self.units is not None)
+
+    def tally(self) -> Tally:
+        """Scratch for one thread to ask about one group at a time."""
+        from kohort.constraints.kernel_rules import tally_for
+
+        return tally_for(self.rules, int(self.row_secrets[:, len(self.secrets) :].max(initial=-1)) + 1)
+
+    # --- asking
+
+    def standing(self, labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """For each group of a partition: whether it keeps the promise."""
+        sizes = np.bincount(labels[labels >= 0])
+        if not self.beyond_k:
+            return sizes >= self.k
+        from kohort.kernels.core.group_checks import standing
+
+        order, first = grouped_rows(labels)
+        stands = np.empty(len(sizes), np.bool_)
+        standing(self.rules, self.tally(), np.take(self.row_secrets, order, axis=0), first, stands)
+        return stands
+
+    def sizes(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many rows, or persons, each group has."""
+        if self.units is None:
+            return np.bincount(labels[labels >= 0])
+        inside = labels >= 0
+        persons = np.int64(self.units.max(initial=0) + 1)
+        return np.bincount(np.unique(labels[inside] * persons + self.units[inside]) // persons)
+
+    def require(self, labels: NDArray[np.int64]) -> None:
+        """Fail when a group of a finished partition does not keep the promise."""
+        stands = self.standing(labels)
+        if not stands.all():
+            raise PromiseError(f"{np.count_nonzero(~stands)} of {len(stands)} groups do not keep what is promised.")
+
+    def require_whole_table(self) -> None:
+        """Fail early when not even one group of everybody would keep the promise; say what could be kept."""
+        size = self.rows if self.units is None else len(np.unique(self.units))
+        counts = [(secret, self._counts(secret)) for secret in self.secrets]
+        require_possible(self.k, size, "rows" if self.units is None else "persons", counts)
+
+    def _counts(self, secret: Secret) -> NDArray[np.int64]:
+        """How many rows, or persons, hold each value in these rows."""
+        if self.units is None:
+            return np.bincount(secret.codes, minlength=secret.values)
+        pairs = np.unique(self.units * np.int64(secret.values) + secret.codes)
+        return np.bincount(pairs % secret.values, minlength=secret.values)
+
+
+def require_possible(k: int, size: int, who: str, counts: Sequence[tuple[Secret, NDArray[np.int64]]]) -> None:
+    """Fail when a table of so many rows or persons, who hold each value so often, would not even stand as one group."""
+    problems = []
+    if 0 < size < k:
+        alone = f"a single {who[:-1]}" if size == 1 else f"{size} {who}"
+        more = f"Ask for k={size} or less, or give more {who}." if size >= 2 else f"Give more {who}."
+        problems.append(f"k={k} cannot be kept: the table has {alone}, so no group can hold {k}. {more}")
+    for secret, of_values in counts if size else ():
+        problems += _shortfalls_of(secret, of_values, size, who)
+    if problems:
+        raise PromiseError("\n".join(problems))
+
+
+def _shortfalls_of(secret: Secret, counts: NDArray[np.int64], size: int, who: str) -> Iterator[str]:
+    """What the whole table as one group would not keep. t, beta and delta it always keeps: it is what they compare with."""
+    asked, total, ordered = secret.asked, counts.sum(), np.sort(counts)[::-1]
+    values = "one value only" if len(counts) == 1 else f"{len(counts)} different values"
+    of = f"cannot be kept for {secret.name!r}:"
+    alone = len(counts) == 1
+    way_out = " No such promise can be made about it: drop the column, or ask for another."
+    default, named = asked.limits
+    for limit in dict.fromkeys([default, *named.values()]):
+        share = float(np.max(counts[secret.limits == limit], initial=0)) / size
+        if share > limit * (1 + 1e-12):
+            least = math.ceil(share * 10_000) / 10_000
+            told = f"alpha={limit:g} {of} in the whole table one of the values it limits is held by {share:.2%} of the {who}."
+            yield told + (f" Ask for alpha={least:g} or more." if least < 1 else way_out)
+    if asked.l is not None and len(counts) < asked.l:
+        yield f"l={asked.l} {of} the table holds {values}." + (way_out if alone else f" Ask for l={len(counts)} or less.")
+    if asked.entropy_l is not None:
+        effective = math.exp(-float(np.sum(counts / total * np.log(np.maximum(counts, 1) / total))))
+        if effective < asked.entropy_l * (1 - 1e-12):
+            most = math.floor(effective * 1_000) / 1_000
+            told = f"entropy_l={asked.entropy_l:g} {of} in the table its values are as mixed as {most:g} equally frequent ones."
+            yield told + (f" Ask for {most:g} or less." if most > 1 else way_out)
+    if asked.recursive_l is not None:
+        many, factor = asked.recursive_l
+        tail = int(ordered[many - 1 :].sum())
+        if not ordered[0] < factor * tail:
+            told = f"recursive_l={many},{factor:g} {of} in the table the most frequent value is held by {ordered[0]} {who}, "
+            told += f"all from number {many} on by {tail}."
+            yield told + (f" Ask for a c above {ordered[0] / tail:.4g}, or a smaller l." if tail else f" It holds {values}.")

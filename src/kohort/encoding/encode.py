@@ -1,0 +1,272 @@
+"""Columns to codes, nowhere else. Distinct values are found once, put in their axis' order, and rows look them up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from kohort.encoding.axes import Axis, DateAxis, Grid, NumericAxis, Points, TreeAxis, code_dtype, difference
+from kohort.errors import RequestError, gathered
+from kohort.schema import date_formats as calendars
+from kohort.schema import value_types as kinds
+from kohort.schema.columns import Column, Schema
+from kohort.schema.tree_rules import Date, Interval, Rule, Values
+from kohort.schema.trees import flat
+from kohort.schema.value_types import Numbers, Reading
+from kohort.tables.tables import as_text
+
+MOST_NUMBERS = 65_535
+"""Distinct numbers that get a code each (with 0 for missing they fill 16 bits); beyond, codes are equal-width bins."""
+
+_NO_TEXT = (pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_duration)
+
+
+def encode(table: pa.Table, schema: Schema, columns: Sequence[str] | None = None) -> Points:
+    """Columns of a table as points: the quasi-identifiers, if none are named."""
+    names = schema.quasi if columns is None else columns
+    found: list[tuple[Coding, NDArray[np.int64]]] = []
+    problems: list[str] = []
+    for name in names:
+        with gathered(problems):
+            held, places = distinct(table.column(name), name, schema.missing)
+            found.append((coding_of(held, schema), places))
+    if problems:
+        raise RequestError(problems)
+    axes = [coding.axis for coding, _places in found]
+    points = np.empty((table.num_rows, len(axes)), code_dtype(axes))
+    for number, (coding, places) in enumerate(found):
+        points[:, number] = coding.codes[places]
+    exact = {number: coding.numbers[places] for number, (coding, places) in enumerate(found) if coding.numbers is not None}
+    return Points(points, tuple(axes), tuple(schema.columns[name].weight for name in names), exact)
+
+
+def encode_label(table: pa.Table, schema: Schema, name: str, weight: float) -> Points:
+    """A column whose values are only equal or not."""
+    held, places = distinct(table.column(name), name, schema.missing)
+    coding = label_coding(held)
+    points = coding.codes[places][:, np.newaxis].astype(code_dtype([coding.axis]))
+    return Points(points, (coding.axis,), (weight,))
+
+
+# --- the different values of a column
+
+
+@dataclass(frozen=True, eq=False)
+class Distinct:
+    """The different values that a column holds, and how many rows hold each. What is missing is in none of them."""
+
+    name: str
+    values: pa.Array
+    counts: NDArray[np.int64]
+    """Per value; one entry more for missing."""
+    first_rows: Callable[[], NDArray[np.int64]] | None = None
+    """Per value: the first row that holds it, where rows have numbers; one entry more for missing."""
+
+    @property
+    def some_missing(self) -> bool:
+        return bool(self.counts[-1])
+
+    def where(self, those: NDArray[np.bool_]) -> str:
+        """The first row that holds one of those values, as a clause."""
+        if self.first_rows is None:
+            return ""
+        return f", the first at row {int(self.first_rows()[:-1][those].min()) + 1}"
+
+    def rows(self, those: NDArray[np.bool_]) -> int:
+        """How many rows hold one of those values."""
+        return int(self.counts[:-1][those].sum())
+
+
+def distinct(column: pa.ChunkedArray, name: str, missing: Sequence[str]) -> tuple[Distinct, NDArray[np.int64]]:
+    """The different present values, and for each row the place of its own among them; -1 for missing."""
+    column = comparable(column, name).dictionary_encode()
+    if not _one_dictionary(column):
+        column = column.unify_dictionaries()
+    if not column.num_chunks:
+        return Distinct(name, pa.nulls(0, pa.string()), np.zeros(1, np.int64)), np.empty(0, np.int64)
+    values = column.chunk(0).dictionary
+    places = np.concatenate(
+        [chunk.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False) for chunk in column.chunks]
+    )
+    keep = ~is_missing(values, name, missing)
+    renumbered = np.full(len(values) + 1, -1, np.int64)
+    renumbered[:-1][keep] = np.arange(np.count_nonzero(keep))
+    places = renumbered[places]
+    values = values.filter(pa.array(keep))
+    counts = np.bincount(places + 1, minlength=len(values) + 1)
+    return Distinct(name, values, np.append(counts[1:], counts[0]), lambda: _first_rows(places, len(values))), places
+
+
+def comparable(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """A column as values that can be compared, refused where there is no way."""
+    kind = column.type
+    if any(test(kind) for test in _NO_TEXT) or isinstance(kind, pa.BaseExtensionType):
+        raise RequestError(f"Column {name!r} of type {kind} has no values that can be compared as text or number.")
+    if pa.types.is_null(kind):
+        return column.cast(pa.string())
+    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column  # one from outside may hold a value twice
+
+
+def is_missing(values: pa.Array, name: str, missing: Sequence[str]) -> NDArray[np.bool_]:
+    """Per value: whether it stands for nothing."""
+    gone = values.is_null(nan_is_null=pa.types.is_floating(values.type)).to_numpy(zero_copy_only=False)
+    is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
+    if is_text or missing:
+        tokens = pc.is_in(_texts(values, name), pa.array(["", *missing]))
+        gone = gone | tokens.to_numpy(zero_copy_only=False)
+    return np.asarray(gone, np.bool_)
+
+
+def _one_dictionary(column: pa.ChunkedArray) -> bool:
+    """Whether all chunks share one dictionary, as Arrow makes them; unifying would hash every value again."""
+    dictionaries = (chunk.dictionary.buffers() for chunk in column.chunks)
+    places = {tuple(buffer.address if buffer is not None else 0 for buffer in buffers) for buffers in dictionaries}
+    return len(places) <= 1
+
+
+def _first_rows(places: NDArray[np.int64], values: int) -> NDArray[np.int64]:
+    first = np.full(values + 1, len(places), np.int64)
+    first[places[::-1]] = np.arange(len(places))[::-1]  # the last to write is the first row
+    return first
+
+
+# --- from values to an axis
+
+
+@dataclass(frozen=True, eq=False)
+class Coding:
+    """The axis of one column, and the code of each of its different values; the last entry is for missing."""
+
+    axis: Axis
+    codes: NDArray[np.int64]
+    numbers: Numbers | None = None
+    """The true value of each, where the codes are bins."""
+
+
+def label_coding(held: Distinct) -> Coding:
+    """Values that are only equal or not, in the order of their bytes."""
+    leaves, codes = by_bytes(held.values, held.name)
+    return Coding(TreeAxis(held.name, flat(leaves.to_pylist())), codes)
+
+
+def coding_of(held: Distinct, schema: Schema) -> Coding:
+    """The axis of a column, as it is declared or found."""
+    name = held.name
+    asked = schema.columns[name]
+    if name in schema.trees:
+        return on_tree(held, asked, TreeAxis(name, schema.trees[name]))
+    if isinstance(asked.hierarchy, Rule):
+        return on_tree(held, asked, made_axis(held, asked, asked.hierarchy))
+    reading = read_values(held, asked)
+    if reading.numbers is not None and reading.kind in ("integer", "decimal"):
+        return _by_size(reading, name, _grid(reading, name, schema))
+    if asked.statistic != "range":
+        raise RequestError(f"Column {name!r} does not hold numbers, so it has no mean. Publish its range.")
+    if asked.step is not None:
+        what = "holds dates, whose ranges end with months and years" if reading.numbers is not None else "does not hold numbers"
+        raise RequestError(f"Column {name!r} {what}, so it has no step. Leave its step out.")
+    return label_coding(held) if reading.numbers is None else _by_month(reading, name)
+
+
+def made_axis(held: Distinct, asked: Column, rule: Rule) -> TreeAxis:
+    """The axis of a tree that a rule makes from the values."""
+    reading = read_values(held, asked) if isinstance(rule, (Date, Interval)) else kinds.TEXT
+    texts = _texts(held.values, held.name).to_pylist()
+    return TreeAxis(held.name, rule.tree(Values(held.name, texts, held.counts[:-1], reading)), rule.describe())
+
+
+def on_tree(held: Distinct, asked: Column, axis: TreeAxis) -> Coding:
+    name = axis.name
+    if asked.statistic != "range":
+        raise RequestError(f"Column {name!r} has a tree, so it has no mean. Publish its range.")
+    if asked.step is not None:
+        raise RequestError(f"Column {name!r} has a tree, so it has no step. Leave out one of the two.")
+    code_of = {leaf: code for code, leaf in enumerate(axis.tree.leaves, start=1)}
+    codes = np.array([code_of.get(text, -1) for text in _texts(held.values, name).to_pylist()], np.int64)
+    absent = codes < 0
+    if absent.any():
+        raise RequestError(
+            f"Column {name!r}: {np.count_nonzero(absent)} distinct value(s) in {held.rows(absent)} row(s) are not in "
+            f"its tree{held.where(absent)}. Add them to the tree, or name them with --missing."
+        )
+    return Coding(axis, np.append(codes, 0))
+
+
+def by_bytes(values: pa.Array, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
+    """Distinct values as text in the order of their UTF-8 bytes, and the code of each; the last entry is for missing."""
+    texts = _texts(values, name)
+    order = pc.array_sort_indices(texts)
+    codes = np.zeros(len(texts) + 1, np.int64)
+    codes[order.to_numpy()] = np.arange(1, len(texts) + 1)
+    return texts.take(order), codes
+
+
+def _texts(values: pa.Array, name: str) -> pa.Array:
+    try:
+        return as_text(values)
+    except pa.ArrowException:
+        raise RequestError(f"Column {name!r} of type {values.type} cannot be read as text.") from None
+
+
+def read_values(held: Distinct, asked: Column) -> Reading:
+    """What the values are, as declared or found; refused where they are something else or could be two things."""
+    reading = kinds.read(held.values, asked.kind, asked.format)
+    if reading is None:
+        raise RequestError(f"Column {held.name!r} of type {held.values.type} cannot be declared {asked.kind}.")
+    if reading.unfit is not None:
+        raise RequestError(
+            f"Column {held.name!r}: {held.rows(reading.unfit)} value(s) are {reading.unfit_because}{held.where(reading.unfit)}. "
+            "Declare it text, mend it, or name what stands for missing with --missing."
+        )
+    if reading.question:
+        raise RequestError(f"Column {held.name!r} {reading.question}.")
+    return reading
+
+
+def _by_month(reading: Reading, name: str) -> Coding:
+    """One code per month: a release never tells dates of one month apart."""
+    months, rank = np.unique(calendars.month_of(np.asarray(reading.numbers)), return_inverse=True)
+    return Coding(DateAxis.of_months(name, months, reading.format or calendars.ISO), np.append(rank + 1, 0))
+
+
+def _grid(reading: Reading, name: str, schema: Schema) -> Grid | None:
+    """Where the ranges of a column of numbers end, unless they are tight; refused where the numbers do not allow it."""
+    whole = reading.kind == "integer"
+    step = schema.step(name, whole=whole)
+    if step is None:
+        return None
+    grid, numbers = Grid(step), np.asarray(reading.numbers)
+    if whole and step != step.to_integral_value():
+        raise RequestError(
+            f"Column {name!r} holds whole numbers, so its ranges cannot end {grid.describe()}. "
+            f"Give it a whole step (--step {name}=5), or declare it decimal."
+        )
+    if not grid.suits(numbers):
+        other = "smaller" if numbers.dtype.kind == "i" else "larger or rounder"
+        raise RequestError(
+            f"Column {name!r}: {grid.describe()} its ranges would end at numbers that 64 bits do not hold exactly. "
+            f"Give it a {other} step (--step {name}=...), or rescale it."
+        )
+    return grid
+
+
+def _by_size(reading: Reading, name: str, grid: Grid | None) -> Coding:
+    numbers = np.asarray(reading.numbers)
+    ordered, rank = np.unique(numbers, return_inverse=True)
+    with np.errstate(over="ignore"):
+        endless = len(ordered) > 0 and ordered.dtype.kind == "f" and np.isinf(ordered[-1] - ordered[0])
+    if endless:
+        raise RequestError(f"Column {name!r}: its range is beyond what a 64-bit number holds. Declare it text, or rescale it.")
+    if len(ordered) <= MOST_NUMBERS:
+        return Coding(NumericAxis(name, ordered, ordered, comma=reading.comma, grid=grid), np.append(rank + 1, 0))
+    offsets = difference(ordered, np.broadcast_to(ordered[:1], ordered.shape))
+    share = offsets / offsets[-1]
+    bins, code_of_value = np.unique(np.minimum((share * MOST_NUMBERS).astype(np.int64), MOST_NUMBERS - 1), return_inverse=True)
+    borders = np.searchsorted(code_of_value, np.arange(len(bins) + 1))
+    axis = NumericAxis(name, ordered[borders[:-1]], ordered[borders[1:] - 1], binned=True, comma=reading.comma, grid=grid)
+    return Coding(axis, np.append(code_of_value[rank] + 1, 0), np.append(numbers, 0))

@@ -1,0 +1,97 @@
+"""The different values of a column that comes in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from kohort.encoding.encode import Distinct, comparable, is_missing
+from kohort.encoding.sensitive import same_zeros
+from kohort.errors import RequestError
+
+MOST_VALUES = 1 << 31
+"""Places are 32 bits."""
+
+
+def require_room(dictionaries: Collection[Dictionary], rows: int, most_bytes: int) -> None:
+    """Refuse columns that together hold more different values than fit into memory; the largest is told."""
+    if not dictionaries:
+        return
+    largest = max(dictionaries, key=lambda dictionary: dictionary.nbytes)
+    if sum(dictionary.nbytes for dictionary in dictionaries) > most_bytes or largest.size >= MOST_VALUES:
+        raise RequestError(
+            f"Column {largest.name!r} holds more different values than fit into memory: {largest.size:,} in the first "
+            f"{rows:,} rows. Allow more memory (--memory), round its values, or give it another role."
+        )
+
+
+class Dictionary:
+    """Grows with every batch. Places follow the order of appearance; `finished` says what they mean."""
+
+    def __init__(self, name: str, *, secret: bool) -> None:
+        self.name = name
+        self._secret = secret
+        self._values: pa.Array | None = None
+        self._counts = np.zeros(0, np.int64)
+        self._first = np.zeros(0, np.int64)
+        self._missing = 0
+        self._first_missing = 0
+        self._rows = 0
+
+    def add(self, column: pa.Array) -> NDArray[np.int32]:
+        """The place of each row's value; -1 where it has none."""
+        column = comparable(column, self.name)
+        coded = (same_zeros(column) if self._secret else column).dictionary_encode()
+        local = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        if self._values is None:
+            self._values = coded.dictionary.slice(0, 0)  # its type, even if nothing more comes
+        place_of = self._known(coded.dictionary)
+        new = np.flatnonzero(place_of < 0)
+        first = np.full(len(place_of) + 1, -1, np.int64)
+        if len(new) or not self._missing:
+            first[local[::-1]] = np.arange(len(local))[::-1]  # the last to write is the first row
+        if len(new):
+            place_of[new] = np.arange(len(self._counts), len(self._counts) + len(new))
+            self._learn(coded.dictionary.take(pa.array(new)), self._rows + first[:-1][new])
+        counts = np.bincount(local + 1, minlength=len(place_of) + 1)
+        self._counts[place_of] += counts[1:]
+        if counts[0] and not self._missing:
+            self._first_missing = self._rows + int(first[-1])
+        self._missing += int(counts[0])
+        self._rows += len(column)
+        places: NDArray[np.int32] = np.append(place_of, -1).astype(np.int32)[local]
+        return places
+
+    def _known(self, values: pa.Array) -> NDArray[np.int64]:
+        """The place of each of these; -1 where it is new."""
+        found = pc.index_in(values, value_set=self._values)
+        places: NDArray[np.int64] = found.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+        return places.copy()
+
+    def _learn(self, values: pa.Array, first: NDArray[np.int64]) -> None:
+        self._values = pa.concat_arrays([self._values, values])
+        self._counts = np.concatenate([self._counts, np.zeros(len(values), np.int64)])
+        self._first = np.concatenate([self._first, first])
+
+    @property
+    def size(self) -> int:
+        """Different values so far."""
+        return len(self._counts)
+
+    @property
+    def nbytes(self) -> int:
+        return 0 if self._values is None else int(self._values.nbytes) + self._counts.nbytes + self._first.nbytes
+
+    def finished(self, missing: Sequence[str]) -> tuple[Distinct, NDArray[np.int64]]:
+        """The different present values, and for each place that of its value among them, -1 for missing; so is the last."""
+        values = self._values if self._values is not None else pa.nulls(0, pa.string())
+        gone = is_missing(values, self.name, missing)
+        renumbered = np.full(len(values) + 1, -1, np.int64)
+        renumbered[:-1][~gone] = np.arange(np.count_nonzero(~gone))
+        counts = np.append(self._counts[~gone], self._missing + int(self._counts[gone].sum()))
+        first = np.append(self._first[~gone], min([self._first_missing, *self._first[gone]]) if counts[-1] else 0)
+        return Distinct(self.name, values.filter(pa.array(~gone)), counts, lambda: first), renumbered

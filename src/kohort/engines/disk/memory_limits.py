@@ -1,0 +1,52 @@
+"""How much memory a run may take, and how many rows that is."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from kohort.engines.shared.packed_table import Coded
+
+RESERVE = 96 << 20  # what readers, writers and the interpreter take beside the rows that are counted here
+LEAST_ROOM = 64 << 20
+MOST_ROWS_IN_BUCKET = 1 << 20
+_STATM = Path("/proc/self/statm")
+
+
+def resident() -> int:
+    """Bytes of memory that this process takes now; the most it ever took, where the system does not tell."""
+    try:
+        return int(_STATM.read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return most if sys.platform == "darwin" else most * 1024
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limit of a run, in bytes of resident memory of the whole process."""
+
+    memory: int
+    most_rows: int | None = None
+
+    def room(self) -> int:
+        """What may be taken now."""
+        return max(self.memory - resident() - RESERVE, LEAST_ROOM)
+
+    def rows_at_once(self, coded: Coded) -> int:
+        """How many rows can be cut and grouped in memory."""
+        axes = len(coded.quasi.codings)
+        code = coded.template.codes.dtype.itemsize
+        packed = 8 * coded.words * 3  # as they were read, and both sides of the cuts
+        points = 3 * axes * code + 16 * len(coded.secrets) + 8 * len(coded.quasi.codings) * bool(coded.ordered)
+        people = 24 * (2 + len(coded.secrets)) * bool(coded.persons)  # numbered, sorted, and once more with each value
+        fitting = max(self.room() // (packed + points + people + 80), 1)
+        return fitting if self.most_rows is None else min(fitting, self.most_rows)
+
+    def buckets(self, rows: int, row_bytes: float) -> int:
+        """How many buckets a shuffle needs so that one of them fits several times over."""
+        rows_in_one = min(MOST_ROWS_IN_BUCKET, self.room() / (8 * row_bytes + 400))
+        return max(1, round(rows / max(rows_in_one, 1) + 0.5))

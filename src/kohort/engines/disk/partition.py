@@ -1,0 +1,178 @@
+"""Packed rows on disk to groups: all at once if they fit into memory, else part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.engines.base import Counted, counted
+from kohort.engines.disk.clusters import Clusters
+from kohort.engines.disk.memory_limits import Limits
+from kohort.engines.disk.scatter import Scattered, SpoolCounting, scatter
+from kohort.engines.shared import cut_tree
+from kohort.engines.shared.counted_part import OneCluster, one_cluster, with_star
+from kohort.engines.shared.packed_table import Coded
+from kohort.engines.shared.partition import partition_part, partition_whole, require_parts, require_persons, run_of
+from kohort.engines.shared.persons import ClassPersons, side_by_side
+from kohort.engines.shared.spool import Spool
+from kohort.job.job import Job
+from kohort.methods import Partition
+from kohort.methods.run import Tale
+from kohort.progress import Progress
+from kohort.publishing import publish as publishing
+from kohort.schema.columns import Schema
+from kohort.utility.loss import Sums, sums_of
+
+LEFT_OUT = -1
+
+
+@dataclass(frozen=True)
+class DiskPartition:
+    """The groups of a table, and what they lose. Labels are read in the order of the table."""
+
+    clusters: Clusters
+    sums: Sums
+    sizes: Counted
+    suppressed: int
+    left_out: int
+    """Suppressed rows that are not published at all."""
+    star: int | None
+    blocks: int
+    told: tuple[str, ...]
+    _labels: list[Spool[np.int32]]
+    _scattered: Scattered | None
+
+    def labels(self, *, star: bool = True) -> Iterator[NDArray[np.int64]]:
+        """The cluster of each row, some rows at a time; -1 = left out. Without `star`, so are those that stay as stars."""
+        chunks = self._labels[0].chunks() if self._scattered is None else self._scattered.in_table_order(self._labels)
+        for chunk in chunks:
+            labels = chunk.astype(np.int64)
+            if self.star is not None:
+                labels[labels < 0] = self.star if star else LEFT_OUT
+            yield labels
+
+    @classmethod
+    def of(
+        cls, job: Job, schema: Schema, coded: Coded, words: Spool[np.uint64], folder: Path, limits: Limits, progress: Progress
+    ) -> DiskPartition:
+        work = _Work(job, schema, coded, folder, limits, progress)
+        at_once = limits.rows_at_once(coded)
+        if coded.rows <= at_once or (job.algorithm.in_blocks and coded.rows <= 2 * job.block):
+            return work.whole(words)
+        return work.in_parts(words, max(at_once, job.block if job.algorithm.in_blocks else 1))
+
+
+@dataclass(frozen=True)
+class _Work:
+    job: Job
+    schema: Schema
+    coded: Coded
+    folder: Path
+    limits: Limits
+    progress: Progress
+
+    def whole(self, words: Spool[np.uint64]) -> DiskPartition:
+        """All rows at once, as in memory."""
+        coded, schema = self.coded, self.schema
+        rows = words.read().reshape(words.rows, -1)
+        points, checks = coded.points(rows), coded.checks(rows)
+        checks.require_whole_table()
+        made = partition_whole(self.job, schema, points, checks, lambda: coded.ties(rows), self.progress)
+        boxes = publishing.boxes_of(points, made, schema)
+        clusters = Clusters(self.folder, schema, points.axes)
+        clusters.append(boxes)
+        spool = Spool(self.folder / "labels", np.int32)
+        is_star = np.equal(made.labels, LEFT_OUT if made.star is None else made.star)
+        spool.append(np.where(is_star, LEFT_OUT, made.labels).astype(np.int32))
+        classes = publishing.classes_of(publishing.texts_of(schema, points.axes, boxes))
+        sizes = counted(checks.sizes(np.append(classes, -1)[made.labels]))
+        suppressed, left_out = (int(np.count_nonzero(rows)) for rows in ((made.labels < 0) | is_star, made.labels < 0))
+        sums = sums_of(points, made.labels, boxes)
+        return DiskPartition(clusters, sums, sizes, suppressed, left_out, made.star, made.blocks, made.told, [spool], None)
+
+    def in_parts(self, words: Spool[np.uint64], largest: int) -> DiskPartition:
+        """Cut by frequency sets until every part fits, then part by part."""
+        job, coded, schema = self.job, self.coded, self.schema
+        checks = coded.checks(coded.nothing())
+        require_parts(job, checks, "disk", f"The table ({coded.rows:,} rows) does not fit into the memory that is allowed.")
+        room = self.limits.room() // 4
+        people = side_by_side(coded, words, self.folder, room, self.progress) if coded.persons else None
+        counting = SpoolCounting(coded, words, people, room, self.progress)
+        require_persons(coded, counting)
+        tree = cut_tree.grow(coded.template, checks, coded.rows, largest, counting)
+        scattered = scatter(coded, words, tree, self.folder, self.progress)
+        words.remove()
+        if people is not None:
+            people.remove()
+        of_classes = ClassPersons(self.folder, coded.rows, room) if coded.persons else None
+        clusters, sums, tales = Clusters(self.folder, schema, coded.template.axes), [], []
+        labels: list[Spool[np.int32]] = []
+        starred = OneCluster(coded, schema)
+        for number, part in enumerate(scattered.parts):
+            self.progress.check()
+            labels.append(Spool(self.folder / f"labels-{number}", np.int32))
+            made = (self._large if part.rows > largest else self._small)(part, starred)
+            sums.append(made.sums)
+            tales.append(made.tale)
+            before = len(clusters)
+            for chunk in made.labels:
+                labels[-1].append(np.where(chunk < 0, LEFT_OUT, chunk + before).astype(np.int32))
+            keys = clusters.append(made.boxes)
+            if of_classes is not None:  # nobody is left out of these
+                for own, rows in zip(labels[-1].chunks(), part.chunks(), strict=True):
+                    of_classes.add(keys[own - before], rows[:, coded.person_word])
+            part.remove()
+        total, tale = reduce(add, sums), reduce(add, tales)
+        star, total = self._star(starred, clusters, total)
+        told = run_of(job, self.progress).told(coded.points(coded.nothing()), replace(checks, rows=coded.rows), tale)
+        left_out = 0 if star is not None else tale.suppressed
+        sizes = clusters.class_sizes() if of_classes is None else of_classes.sizes()
+        blocks = tale.blocks if job.algorithm.in_blocks else 1
+        return DiskPartition(clusters, total, sizes, tale.suppressed, left_out, star, blocks, told, labels, scattered)
+
+    def _small(self, part: Spool[np.uint64], starred: OneCluster) -> _Made:
+        """A part in memory."""
+        coded = self.coded
+        rows = part.read().reshape(part.rows, -1)
+        points, checks = coded.points(rows), coded.checks(rows)
+        labels, tale = partition_part(self.job, points, checks, lambda: coded.ties(rows), self.progress)
+        if tale.suppressed:
+            starred.add(coded, rows[labels < 0])
+        boxes = publishing.boxes_of(points, Partition(labels), self.schema)
+        return _Made(iter([labels]), boxes, sums_of(points, labels, boxes), tale)
+
+    def _large(self, part: Spool[np.uint64], starred: OneCluster) -> _Made:
+        """A part that no cut makes smaller."""
+        cluster = one_cluster(self.coded, self.schema, part.chunks())
+        if self.job.algorithm.in_blocks and not cluster.is_one_point:
+            self.progress.note(f"a block of {part.rows:,} rows cannot be cut, so it takes more memory than allowed")
+            return self._small(part, starred)
+        boxes, sums = cluster.finished(self.coded)
+        zeros = (np.zeros(len(chunk), np.int64) for chunk in part.chunks())
+        self.progress.slot()[0] = part.rows
+        return _Made(zeros, boxes, sums, Tale(part.rows, 1))
+
+    def _star(self, starred: OneCluster, clusters: Clusters, sums: Sums) -> tuple[int | None, Sums]:
+        """What is suppressed as one class of stars more, if it is asked for and stands."""
+        coded = self.coded
+        if self.job.suppressed != "star" or not starred.rows or not starred.stands(coded.checks(coded.nothing())):
+            return None, sums
+        boxes, of_star = starred.finished(coded, star=True)
+        clusters.append(boxes)
+        return len(clusters) - 1, with_star(sums, of_star)
+
+
+@dataclass(frozen=True)
+class _Made:
+    """What became of a part."""
+
+    labels: Iterator[NDArray[np.int64]]
+    boxes: publishing.Boxes
+    sums: Sums
+    tale: Tale

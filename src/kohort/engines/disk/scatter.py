@@ -1,0 +1,134 @@
+"""Packed rows on disk, taken down a tree of cuts: counted level by level, then written part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.engines.shared.cut_tree import CutTree
+from kohort.engines.shared.packed_table import Coded
+from kohort.engines.shared.persons import whole_persons
+from kohort.engines.shared.spool import Reader, Spool
+from kohort.errors import RequestError
+from kohort.progress import Progress
+
+MOST_PARTS = 1 << 16
+READ_AHEAD = 1 << 14  # rows of each part, of which there may be many
+
+
+class SpoolCounting:
+    """See `cut_tree.Counting`. One scan over the rows answers for all parts of a level, if their counts fit."""
+
+    def __init__(
+        self, coded: Coded, words: Spool[np.uint64], people: Spool[np.uint64] | None, most_bytes: int, progress: Progress
+    ) -> None:
+        """`people`: the same rows, those of a person side by side, where persons count."""
+        self._coded, self._words, self._people, self._most, self._progress = coded, words, people, most_bytes, progress
+        self._sizes = np.array([coding.axis.size for coding in coded.quasi.codings], np.int64)
+        self._first = np.cumsum([0, *(secret.values for secret in coded.secrets)]).astype(np.int64)
+
+    def codes(self, tree: CutTree, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+        from kohort.kernels.cuts.routing import count_codes
+
+        start = np.cumsum([0, *self._sizes[:-1]]).astype(np.int64)
+        counts = np.zeros((len(nodes), int(self._sizes.sum())), np.int64)
+        at_once = max(1, self._most // (8 * counts.shape[1]))
+        for first in range(0, len(nodes), at_once):
+            some = counts[first : first + at_once]
+            slots = tree.slots(nodes[first : first + at_once])
+            for chunk, node_of in self._routed(tree, self._words.chunks()):
+                count_codes(chunk, self._coded.layout, node_of, slots, start, some)
+        return counts
+
+    def pairs(self, tree: CutTree, nodes: NDArray[np.int64], axes: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:
+        from kohort.kernels.cuts.routing import count_pairs
+
+        values = int(self._first[-1])
+        ends = np.cumsum(self._sizes[axes] * values)
+        if 8 * int((self._sizes[axes] * values).max()) > self._most:
+            raise RequestError(
+                f"The sensitive columns hold {values:,} different values: too many to count beside a quasi-identifier of "
+                f"{int(self._sizes[axes].max()):,}. Allow more memory (--memory), or group the sensitive values."
+            )
+        counts = np.zeros(int(ends[-1]), np.int64)
+        start = np.append(0, ends[:-1])
+        slots = tree.slots(nodes)
+        for chunk, node_of in self._routed(tree, self._words.chunks()):
+            count_pairs(chunk, self._coded.layout, node_of, slots, axes, start, self._first, counts)
+        return [part.reshape(-1, values) for part in np.split(counts, ends[:-1])]
+
+    def persons(self, tree: CutTree, nodes: NDArray[np.int64], axes: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:
+        from kohort.kernels.cuts.routing import count_persons
+
+        if self._people is None:
+            return [np.empty((2, 0), np.int64)] * len(nodes)
+        ends, person = np.cumsum(self._sizes[axes]), self._coded.person_word
+        counts = np.zeros((2, int(ends[-1])), np.int64)
+        start, slots, reach = np.append(0, ends[:-1]), tree.slots(nodes), np.full((3, len(nodes)), -1, np.int64)
+        for chunk, node_of in self._routed(tree, whole_persons(self._people.chunks(), person)):
+            count_persons(chunk, person, self._coded.layout, node_of, slots, axes, start, reach, counts)
+        return np.split(counts, ends[:-1], axis=1)
+
+    def _routed(
+        self, tree: CutTree, chunks: Iterable[NDArray[np.uint64]]
+    ) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
+        from kohort.kernels.cuts.routing import route
+
+        for chunk in chunks:
+            self._progress.check()
+            rows = chunk.reshape(len(chunk), -1)
+            node_of = np.empty(len(rows), np.int64)
+            route(rows, self._coded.layout, tree.axis, tree.cut, tree.left, node_of)
+            yield rows, node_of
+
+
+@dataclass(frozen=True)
+class Scattered:
+    """The rows of each part, in the order of the table, and which part each row of the table is in."""
+
+    parts: Sequence[Spool[np.uint64]]
+    part_of: Spool[np.uint16]
+
+    def in_table_order(self, cells: Sequence[Spool[np.int32]]) -> Iterator[NDArray[np.int32]]:
+        """Something that parts have for each of their rows, chunk by chunk in the order of the table."""
+        readers = [Reader(spool.chunks(READ_AHEAD)) for spool in cells]
+        for parts in self.part_of.chunks():
+            order = np.argsort(parts, kind="stable")
+            whole = np.empty(len(parts), np.int32)
+            first = 0
+            for part, rows in enumerate(np.bincount(parts, minlength=len(cells)).tolist()):
+                if rows:
+                    whole[order[first : first + rows]] = readers[part].take(rows)
+                first += rows
+            yield whole
+
+
+def scatter(coded: Coded, words: Spool[np.uint64], tree: CutTree, folder: Path, progress: Progress) -> Scattered:
+    """Write every row to the file of its part."""
+    from kohort.kernels.cuts.routing import route
+
+    nodes = tree.parts
+    if len(nodes) > MOST_PARTS:
+        raise RequestError("The table needs more parts than there can be files. Allow more memory (--memory).")
+    number_of = tree.slots(nodes)
+    parts = [Spool(folder / f"part-{number}", np.uint64, coded.words) for number in range(len(nodes))]
+    part_of = Spool(folder / "parts", np.uint16)
+    for chunk in words.chunks():
+        progress.check()
+        rows = chunk.reshape(len(chunk), -1)
+        node_of = np.empty(len(rows), np.int64)
+        route(rows, coded.layout, tree.axis, tree.cut, tree.left, node_of)
+        numbers = number_of[node_of].astype(np.uint16)
+        order = np.argsort(numbers, kind="stable")
+        sorted_rows = rows[order]
+        first = 0
+        for part, many in enumerate(np.bincount(numbers, minlength=len(nodes)).tolist()):
+            if many:
+                parts[part].append(sorted_rows[first : first + many])
+            first += many
+        part_of.append(numbers)
+    return Scattered(parts, part_of)

@@ -1,0 +1,113 @@
+"""A stream of rows to packed codes on disk: one pass over the source, one over what was kept of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kohort.encoding import row_order as ordering
+from kohort.encoding.encode import is_missing
+from kohort.encoding.sensitive import nobody
+from kohort.engines.disk.dictionaries import Dictionary, require_room
+from kohort.engines.disk.memory_limits import Limits
+from kohort.engines.disk.personal_columns import Look
+from kohort.engines.shared.encode_columns import coded_columns, coded_table
+from kohort.engines.shared.packed_table import Coded
+from kohort.engines.shared.partition import needs_order
+from kohort.engines.shared.spool import Spool
+from kohort.errors import RequestError, gathered
+from kohort.job.job import Job
+from kohort.progress import Progress
+from kohort.schema import columns as schema
+from kohort.schema.columns import Schema
+from kohort.tables.streams import Stream
+
+VALUES_SHARE = 12
+"""The part of the room that different values may take until all are known: sorting and coding them takes the rest."""
+
+
+class StreamEncoder:
+    """What is kept of each row until all values of its columns are known: their places, its person, what breaks ties."""
+
+    def __init__(self, job: Job, bound: Schema, folder: Path, limits: Limits) -> None:
+        self._job, self._schema, self._folder = job, bound, folder
+        self._names = coded_columns(job)
+        secrets = bound.named("sensitive")
+        self._most_bytes = limits.room() // VALUES_SHARE
+        self._dictionaries = {name: Dictionary(name, secret=name in secrets) for name in self._names}
+        self._looks = {name: Look(folder / f"look-{number}") for number, name in enumerate(schema.unproven(bound))}
+        self._units, self._ordered = bound.named("unit"), needs_order(job)
+        self._places = Spool(folder / "places", np.int32, len(self._names))
+        self._extras: Spool[np.uint64] | None = None
+        self._nobodies, self._first_nobody = 0, 0
+        if self._units or self._ordered:
+            self._extras = Spool(folder / "extras", np.uint64, len(self._units) + self._ordered)
+
+    def encode(self, stream: Stream, progress: Progress) -> tuple[Coded, Spool[np.uint64]]:
+        """The table without its rows, and its rows."""
+        used = [*self._names, *self._looks, *self._units, *(ordering.carried(self._schema) if self._ordered else ())]
+        done = progress.slot()
+        for batch in stream.batches(list(dict.fromkeys(used))):
+            progress.check()
+            self._add(batch)
+            done[0] = self._places.rows
+        schema.require_rows(self._schema, self._places.rows, lambda name: self._looks[name].reason())
+        for look in self._looks.values():
+            look.remove()
+        if self._nobodies:
+            raise nobody(self._units[0], self._nobodies, self._first_nobody)
+        found = {name: dictionary.finished(self._schema.missing) for name, dictionary in self._dictionaries.items()}
+        held = {name: values for name, (values, _renumbered) in found.items()}
+        coded = coded_table(self._job, self._schema, held, self._places.rows)
+        words = self._packed(coded, {name: renumbered for name, (_values, renumbered) in found.items()}, progress)
+        self._places.remove()
+        if self._extras is not None:
+            self._extras.remove()
+        return coded, words
+
+    def _add(self, batch: pa.RecordBatch) -> None:
+        problems: list[str] = []
+        places = np.empty((batch.num_rows, len(self._names)), np.int32)
+        for number, (name, dictionary) in enumerate(self._dictionaries.items()):
+            with gathered(problems):
+                places[:, number] = dictionary.add(batch.column(name))
+        if problems:
+            raise RequestError(problems)
+        require_room(self._dictionaries.values(), self._places.rows + batch.num_rows, self._most_bytes)
+        for name, look in self._looks.items():
+            look.add(batch.column(name))
+        if self._extras is not None:
+            self._extras.append(np.column_stack(self._extra_columns(batch)))
+        self._places.append(places)
+
+    def _extra_columns(self, batch: pa.RecordBatch) -> list[NDArray[Any]]:
+        columns: list[NDArray[Any]] = []
+        for name in self._units:
+            column = batch.column(name)
+            gone = is_missing(column, name, self._schema.missing)
+            if gone.any() and not self._nobodies:
+                self._first_nobody = self._places.rows + int(np.argmax(gone))
+            self._nobodies += int(np.count_nonzero(gone))
+            columns.append(ordering.text_hashes(column))
+        if self._ordered:
+            columns.append(ordering.ties_of(batch, self._schema, self._job.seed or 0))
+        return columns
+
+    def _packed(self, coded: Coded, renumbered: dict[str, NDArray[np.int64]], progress: Progress) -> Spool[np.uint64]:
+        words = Spool(self._folder / "words", np.uint64, coded.words)
+        done = progress.slot()
+        extras = self._extras.chunks() if self._extras is not None else None
+        for chunk in self._places.chunks():
+            progress.check()
+            rows = chunk.reshape(len(chunk), -1)
+            places = {name: renumbered[name][rows[:, number]] for number, name in enumerate(self._names)}
+            more = next(extras).reshape(len(chunk), -1) if extras is not None else None
+            persons = more[:, 0] if more is not None and self._units else None
+            ties = more[:, -1] if more is not None and self._ordered else None
+            words.append(coded.pack(places, persons, ties))
+            done[0] = words.rows
+        return words

@@ -1,0 +1,118 @@
+"""Rows that are one cluster whatever happens, of which only counts are kept: a part that no cut makes smaller, or all that is
+suppressed. Counts of different places add up, so the rows may be anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.constraints.constraints import Checks
+from kohort.encoding.axes import NumericAxis
+from kohort.engines.shared.packed_table import Coded
+from kohort.publishing.publish import Boxes, everything, mean_of_parts, parts_of_sum
+from kohort.schema.columns import Schema
+from kohort.utility.loss import Sums, cell_sums, square_error_of_counts
+
+
+class OneCluster:
+    """Grows by packed rows."""
+
+    def __init__(self, coded: Coded, schema: Schema) -> None:
+        axes = coded.template.axes
+        self._codes = [np.zeros(axis.size, np.int64) for axis in axes]
+        self._values = np.zeros(sum(secret.values for secret in coded.secrets), np.int64)
+        self._ends: dict[int, list[np.generic]] = {}
+        binned = [number for number, coding in enumerate(coded.quasi.codings) if coding.numbers is not None]
+        self._moments = {number: np.zeros(3) for number in binned}
+        averaged = [number for number, axis in enumerate(axes) if schema.columns[axis.name].statistic != "range"]
+        self._sums = {number: np.zeros(3, np.int64) for number in averaged}
+
+    def add(self, coded: Coded, words: NDArray[np.uint64]) -> None:
+        """More rows."""
+        points, checks = coded.points(words), coded.checks(words)
+        for number, axis in enumerate(points.axes):
+            codes = points.codes[:, number].astype(np.int64)
+            self._codes[number] += np.bincount(codes, minlength=axis.size)
+            if number in points.exact and isinstance(axis, NumericAxis):
+                values = points.exact[number][codes != 0]
+                self._ends.setdefault(number, []).extend([values.min(), values.max()] if len(values) else [])
+                place = axis.offset(values) / (axis.range or 1.0)
+                self._moments[number] += len(place), place.sum(), (place**2).sum()
+            if number in self._sums and isinstance(axis, NumericAxis):
+                values = points.exact[number] if number in points.exact else np.append(axis.first, 0)[codes - 1]
+                self._sums[number] += [part.sum() for part in parts_of_sum(axis, values[codes != 0])]
+        for column in checks.row_secrets.T[: len(coded.secrets)]:
+            self._values += np.bincount(column, minlength=len(self._values))
+
+    def merge(self, other: OneCluster) -> None:
+        """The rows of another."""
+        for mine, its in zip(self._codes, other._codes, strict=True):
+            np.add(mine, its, out=mine)
+        self._values += other._values
+        for number, sums in other._sums.items():
+            self._sums[number] += sums
+        for number, ends in other._ends.items():
+            self._ends.setdefault(number, []).extend(ends)
+            self._moments[number] += other._moments[number]
+
+    @property
+    def rows(self) -> int:
+        return int(self._codes[0].sum())
+
+    @property
+    def is_one_point(self) -> bool:
+        """Whether all rows are equal, so that it does not matter how they are grouped."""
+        return not self._moments and all(np.count_nonzero(counts) == 1 for counts in self._codes)
+
+    def stands(self, checks: Checks) -> bool:
+        """Whether it keeps the promise."""
+        from kohort.kernels.cuts.counted_cuts import counted_stands
+
+        if not checks.beyond_k:
+            return self.rows >= checks.k
+        return bool(counted_stands(checks.rules, checks.tally(), self._values, self.rows))
+
+    def finished(self, coded: Coded, *, star: bool = False) -> tuple[Boxes, Sums]:
+        """Its box, or that of everything, and what it loses."""
+        axes = coded.template.axes
+        held = [np.flatnonzero(counts) for counts in self._codes]
+        low, high = (np.array([[codes[end] for codes in held]], np.int64) for end in (0, -1))
+        if star:
+            low, high = np.zeros_like(low), everything(axes)[np.newaxis]
+        ends = {number: self._true_ends(coded, number) for number in self._moments}
+        means = {number: self._mean(coded, number) for number in self._sums}
+        boxes = Boxes(low, high, np.array([self.rows]), ends, means)
+        leaf, height = cell_sums(coded.template, boxes)
+        error = sum(self._square_error(coded, number) for number in range(len(axes)))
+        return boxes, Sums(self.rows, 0, leaf, height, 1, self.rows**2, error)
+
+    def _true_ends(self, coded: Coded, number: int) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
+        axis = coded.template.axes[number]
+        found = self._ends.get(number) or [axis.first[0]]  # type: ignore[attr-defined]
+        return np.array([min(found)]), np.array([max(found)])  # type: ignore[type-var]
+
+    def _mean(self, coded: Coded, number: int) -> NDArray[np.float64]:
+        return mean_of_parts(coded.template.axes[number], *self._sums[number][:, np.newaxis])
+
+    def _square_error(self, coded: Coded, number: int) -> float:
+        if number not in self._moments:
+            return square_error_of_counts(coded.template.axes[number], self._codes[number])
+        (many, total, squares), missing = self._moments[number], int(self._codes[number][0])
+        return float(many) if missing > many else missing + float(squares - total**2 / max(many, 1))
+
+
+def one_cluster(coded: Coded, schema: Schema, chunks: Iterable[NDArray[np.uint64]]) -> OneCluster:
+    """All these rows as one."""
+    cluster = OneCluster(coded, schema)
+    for chunk in chunks:
+        cluster.add(coded, chunk.reshape(len(chunk), -1))
+    return cluster
+
+
+def with_star(sums: Sums, star: Sums) -> Sums:
+    """What is lost when suppressed rows stay as stars: they were counted as lost whole."""
+    lost = np.full(len(star.leaf), float(star.rows))
+    return sums + Sums(-star.rows, -star.rows, -lost, -lost, 0, 0, 0.0) + star

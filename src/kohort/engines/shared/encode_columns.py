@@ -1,0 +1,69 @@
+"""A job bound to the different values of its columns: the table as packed codes, wherever its rows are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from kohort.constraints.constraints import require_possible
+from kohort.encoding.axes import Points, code_dtype
+from kohort.encoding.encode import Coding, Distinct, coding_of, label_coding
+from kohort.encoding.sensitive import Secret, secret_of
+from kohort.engines.shared.packed_table import Coded, Group, counts_of, facts_of, shares_of
+from kohort.engines.shared.partition import needs_order
+from kohort.errors import RequestError, gathered
+from kohort.job.job import Job
+from kohort.schema.columns import Schema
+
+
+def coded_columns(job: Job) -> list[str]:
+    """The columns whose different values must be known."""
+    promised = [name for name, asked in job.secrecy().items() if asked.asked]
+    label = [job.label] if job.label is not None else []
+    return list(dict.fromkeys([*job.names("quasi"), *promised, *label, *job.compared()]))
+
+
+def coded_table(job: Job, schema: Schema, held: Mapping[str, Distinct], rows: int) -> Coded:
+    """The table without its rows; refused where not even all of them as one group keep what is promised."""
+    problems: list[str] = []
+    codings: dict[str, Coding] = {}
+    secrets: list[Secret] = []
+    for name, asked in job.secrecy().items():
+        if asked.asked:
+            with gathered(problems):
+                secrets.append(secret_of(held[name], schema, asked))
+    for name in dict.fromkeys([*schema.quasi, *job.compared()]):
+        with gathered(problems):
+            codings[name] = coding_of(held[name], schema)
+    if problems:
+        raise RequestError(problems)
+    persons = bool(schema.named("unit"))
+    if not persons:  # those are counted later: how many there are is not known of the values alone
+        require_possible(job.promise.k, rows, "rows", [(one, counts_of(one, held[one.name])) for one in secrets])
+
+    def group(kind: Literal["quasi", "beside"], names: list[str]) -> Group:
+        return Group(kind, tuple(codings[name] for name in names), tuple(schema.columns[name].weight for name in names))
+
+    quasi = group("quasi", schema.quasi)
+    axes = tuple(coding.axis for coding in quasi.codings)
+    template = Points(np.empty((0, len(axes)), code_dtype(axes)), axes, quasi.weights, objective=job.objective)
+    label = None
+    if job.label is not None:
+        label = Group("label", (label_coding(held[job.label]),), (sum(quasi.weights) / len(quasi.weights),))
+    return Coded(
+        rows=rows,
+        held=held,
+        quasi=quasi,
+        secrets=tuple(secrets),
+        shares=tuple(shares_of(secrets, held)),
+        promise=job.promise,
+        suppress=job.suppress,
+        template=replace(template, whole=facts_of(quasi.codings, held)),
+        label=label,
+        beside=group("beside", job.compared()) if job.compared() else None,
+        persons=persons,
+        ordered=needs_order(job),
+    )

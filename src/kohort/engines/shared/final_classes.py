@@ -1,0 +1,49 @@
+"""The groups as the reader will see them: groups that look alike are one class, and a class must stand as one.
+
+For most promises that follows: two groups that may stand may stand as one. Where persons have several rows it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.constraints.constraints import Checks
+from kohort.encoding.axes import Points
+from kohort.methods import Partition
+from kohort.methods.search import finish as finishing
+from kohort.progress import Progress
+
+ClassesOf = Callable[[Partition], NDArray[np.int64]]
+"""Per row: the class that it would be published in; -1 = suppressed."""
+
+
+def settle(
+    points: Points, checks: Checks, partition: Partition, classes_of: ClassesOf, progress: Progress, *, star: bool
+) -> Partition:
+    """A partition whose classes all stand. With `star`, suppressed rows stay as one class more if all stand then."""
+    if partition.boxes is not None:  # no repair: such a method must have asked for the whole promise itself
+        checks.require(partition.labels)
+    if star and (partition.labels < 0).any():
+        starred = partition.with_star()
+        if checks.standing(starred.labels).all() and checks.standing(classes_of(starred)).all():
+            return starred
+    if checks.merging_keeps:
+        return partition
+    kept = np.flatnonzero(partition.labels >= 0)
+    seen, checks = points.take(kept), checks.only(kept)
+    while True:
+        classes = classes_of(partition)[kept]
+        stands = checks.standing(classes)
+        if stands.all():
+            return partition
+        a_row_of = np.unique(classes, return_index=True)[1]
+        failing = ~stands[classes]
+        joined = partition.labels[kept]
+        joined[failing] = joined[a_row_of[classes[failing]]]
+        labels = partition.labels.copy()
+        labels[kept] = finishing.repair(seen, checks, joined, progress)
+        partition = replace(partition, labels=labels)

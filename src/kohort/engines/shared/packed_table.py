@@ -1,0 +1,195 @@
+"""A table as packed rows of codes: what their bits mean. Rows can then lie anywhere, and points are made of a few at a time.
+
+A row has the codes of its quasi-identifiers, of its sensitive values, of what searches look at beside them, the places of its
+true values where codes are bins, its person, and what breaks ties, in as few 64-bit words as their bits need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.constraints.constraints import Checks
+from kohort.encoding.axes import NumericAxis, Points, code_dtype, deviation
+from kohort.encoding.encode import Coding, Distinct
+from kohort.encoding.sensitive import Secret
+from kohort.methods.search.median_cuts import layout_of
+from kohort.schema.promises import Promise
+
+if TYPE_CHECKING:
+    from kohort.kernels.core.packed import Layout
+
+WORD = 1 << 64
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A `Whole` whose rows are elsewhere."""
+
+    some_missing: tuple[bool, ...] = ()
+    deviations: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Columns that are points together: the quasi-identifiers, a label, what a method looks at beside them."""
+
+    kind: Literal["quasi", "label", "beside"]
+    codings: tuple[Coding, ...]
+    weights: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """A table without its rows."""
+
+    rows: int
+    held: Mapping[str, Distinct]
+    """By column: its different values. A row's place is that of its value among them, -1 = missing."""
+    quasi: Group
+    secrets: tuple[Secret, ...]
+    """With the codes of the values."""
+    shares: tuple[NDArray[np.float64], ...]
+    promise: Promise
+    suppress: float
+    template: Points
+    """Without rows: axes, weights, objective, and the whole table's facts."""
+    label: Group | None = None
+    beside: Group | None = None
+    persons: bool = False
+    ordered: bool = False
+    """Whether rows bring what breaks ties."""
+
+    @property
+    def groups(self) -> list[Group]:
+        return [group for group in (self.quasi, self.label, self.beside) if group is not None]
+
+    @cached_property
+    def _fields(self) -> list[tuple[str, str, int]]:
+        """(what, of which column, how many different codes) of everything in a row; the axes first, then the secrets."""
+        fields: list[tuple[str, str, int]] = []
+        for group in self.groups:
+            fields += [(group.kind, coding.axis.name, coding.axis.size) for coding in group.codings]
+            if group is self.quasi:
+                fields += [("secret", secret.name, secret.values) for secret in self.secrets]
+        for group in self.groups:
+            binned = [coding for coding in group.codings if coding.numbers is not None]
+            fields += [(f"{group.kind} place", coding.axis.name, len(coding.codes)) for coding in binned]
+        fields += [("person", "", WORD)] if self.persons else []
+        fields += [("tie", "", WORD)] if self.ordered else []
+        return fields
+
+    @cached_property
+    def layout(self) -> Layout:
+        return layout_of([size for _what, _name, size in self._fields], len(self.quasi.codings))[0]
+
+    @property
+    def words(self) -> int:
+        """Of a row."""
+        return int(self.layout.word.max()) + 1
+
+    @property
+    def person_word(self) -> int:
+        """The word that says whose a row is, and nothing else."""
+        return int(self.layout.word[[what for what, _name, _size in self._fields].index("person")])
+
+    # --- rows in
+
+    def pack(
+        self,
+        places: Mapping[str, NDArray[np.integer]],
+        persons: NDArray[np.uint64] | None = None,
+        ties: NDArray[np.uint64] | None = None,
+    ) -> NDArray[np.uint64]:
+        """(rows, words) from the places of the rows' values."""
+        from kohort.kernels.cuts.routing import put
+
+        rows = len(next(iter(places.values())))
+        words = np.zeros((rows, self.words), np.uint64)
+        for column, (what, name, _size) in enumerate(self._fields):
+            values = persons if what == "person" else ties if what == "tie" else self._tables[what, name][places[name]]
+            put(np.asarray(values, np.uint64), self.layout, column, words)
+        return words
+
+    @cached_property
+    def _tables(self) -> dict[tuple[str, str], NDArray[np.uint64]]:
+        """What stands in a row for each place; the last entry is for missing."""
+        tables = {("secret", secret.name): secret.codes for secret in self.secrets}
+        for group in self.groups:
+            for coding in group.codings:
+                tables[group.kind, coding.axis.name] = coding.codes
+                tables[f"{group.kind} place", coding.axis.name] = np.arange(len(coding.codes))
+        return {key: table.astype(np.uint64) for key, table in tables.items()}
+
+    # --- points out
+
+    def points(self, words: NDArray[np.uint64]) -> Points:
+        """Packed rows as points."""
+        quasi = self._group(words, self.quasi)
+        label, beside = (None if group is None else self._group(words, group) for group in (self.label, self.beside))
+        return replace(self.template, codes=quasi.codes, exact=quasi.exact, label=label, beside=beside)
+
+    def _group(self, words: NDArray[np.uint64], group: Group) -> Points:
+        axes = tuple(coding.axis for coding in group.codings)
+        codes = np.empty((len(words), len(axes)), code_dtype(axes))
+        exact = {}
+        for number, coding in enumerate(group.codings):
+            codes[:, number] = self._get(words, group.kind, coding.axis.name)
+            if coding.numbers is not None:
+                exact[number] = coding.numbers[self._get(words, f"{group.kind} place", coding.axis.name).astype(np.int64)]
+        return Points(codes, axes, group.weights, exact)
+
+    def checks(self, words: NDArray[np.uint64]) -> Checks:
+        """The promise bound to packed rows."""
+        secrets = tuple(
+            replace(secret, codes=self._get(words, "secret", secret.name).astype(np.int64)) for secret in self.secrets
+        )
+        units = np.unique(self._get(words, "person", ""), return_inverse=True)[1] if self.persons else None
+        return Checks(self.promise, len(words), secrets, units, None if self.persons else self.shares, self.suppress)
+
+    def nothing(self) -> NDArray[np.uint64]:
+        """No rows."""
+        return np.empty((0, self.words), np.uint64)
+
+    def ties(self, words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        return self._get(words, "tie", "")
+
+    def _get(self, words: NDArray[np.uint64], what: str, name: str) -> NDArray[np.uint64]:
+        from kohort.kernels.cuts.routing import get
+
+        column = next(at for at, field in enumerate(self._fields) if field[:2] == (what, name))
+        values = np.empty(len(words), np.uint64)
+        get(words, self.layout, column, values)
+        return values
+
+
+def facts_of(codings: Sequence[Coding], held: Mapping[str, Distinct]) -> Facts:
+    """Of columns whose different values are known."""
+    columns = [held[coding.axis.name] for coding in codings]
+    deviations = tuple(_deviation(coding, column) for coding, column in zip(codings, columns, strict=True))
+    return Facts(tuple(column.some_missing for column in columns), deviations)
+
+
+def _deviation(coding: Coding, held: Distinct) -> float:
+    if not isinstance(coding.axis, NumericAxis):
+        return 0.0
+    numbers = coding.axis.first[coding.codes[:-1] - 1] if coding.numbers is None else coding.numbers[:-1]
+    different, place = np.unique(numbers, return_inverse=True)
+    return deviation(coding.axis, different, np.bincount(place, held.counts[:-1], len(different)).astype(np.int64))
+
+
+def shares_of(secrets: Sequence[Secret], held: Mapping[str, Distinct]) -> Iterator[NDArray[np.float64]]:
+    """Per secret: the share of each value in the whole table."""
+    for secret in secrets:
+        counts = counts_of(secret, held[secret.name])
+        yield counts / max(counts.sum(), 1)
+
+
+def counts_of(secret: Secret, held: Distinct) -> NDArray[np.int64]:
+    """How many rows hold each value of a secret, whose codes are those of the values."""
+    return np.bincount(secret.codes, held.counts, secret.values).astype(np.int64)

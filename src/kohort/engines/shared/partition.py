@@ -1,0 +1,105 @@
+"""Points to groups, as every engine does it: a whole table at once, or a part of one that cuts have made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.constraints.constraints import Checks, require_possible
+from kohort.encoding import row_order as ordering
+from kohort.encoding.axes import Points
+from kohort.engines.shared.cut_tree import Counting, CutTree
+from kohort.engines.shared.final_classes import settle
+from kohort.engines.shared.packed_table import Coded, counts_of
+from kohort.errors import RequestError
+from kohort.job.job import Job
+from kohort.methods import Partition
+from kohort.methods.run import Run, Tale, partition_table
+from kohort.progress import Progress
+from kohort.publishing import publish as publishing
+from kohort.schema.columns import Schema
+
+Ties = Callable[[], NDArray[np.uint64]]
+"""What breaks ties between rows, asked for only if their order counts."""
+
+
+def needs_order(job: Job) -> bool:
+    """Whether the release depends on the order in which the method sees the rows."""
+    ordered = job.suppress or job.rounds or job.algorithm.uses_row_order(job.method_options())
+    return job.row_order == "canonical" and bool(ordered)
+
+
+def partition_whole(job: Job, schema: Schema, points: Points, checks: Checks, ties: Ties, progress: Progress) -> Partition:
+    """The groups of a whole table, as they will be published."""
+    options, seed = job.method_options(), job.seed or 0
+    order = ordering.canonical_order(points, ties()) if needs_order(job) else None
+    inside, bound = (points, checks) if order is None else (points.take(order), checks.take(order))
+    made = partition_table(job.algorithm, inside, bound, options, seed, job.block, progress, job.rounds)
+    made = replace(made, labels=_put_back(made.labels, order))
+
+    def classes_of(partition: Partition) -> NDArray[np.int64]:
+        texts = publishing.texts_of(schema, points.axes, publishing.boxes_of(points, partition, schema))
+        return np.append(publishing.classes_of(texts), -1)[partition.labels]
+
+    return settle(points, checks, made, classes_of, progress, star=job.suppressed == "star")
+
+
+def partition_part(job: Job, points: Points, checks: Checks, ties: Ties, progress: Progress) -> tuple[NDArray[np.int64], Tale]:
+    """The groups of a part of a table; they come out the same whatever the other parts are."""
+    order = ordering.canonical_order(points, ties()) if needs_order(job) else None
+    inside, bound = (points, checks) if order is None else (points.take(order), checks.take(order))
+    labels, tale = run_of(job, progress).of_part(inside, bound)
+    return _put_back(labels, order), tale
+
+
+def run_of(job: Job, progress: Progress) -> Run:
+    return Run(job.algorithm, job.method_options(), job.seed or 0, job.block, job.rounds, progress)
+
+
+def _put_back(labels: NDArray[np.int64], order: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    if order is None:
+        return labels
+    back = np.empty_like(labels)
+    back[order] = labels
+    return back
+
+
+def require_parts(job: Job, checks: Checks, engine: str, why: str) -> None:
+    """Refuse what cannot be done part by part, with a way out."""
+    method = job.algorithm
+    problems = []
+    if not (method.in_blocks and job.block) and not _is_plain_cutting(job):
+        if method.name == "mondrian":
+            asked = "effort" if job.rounds else "suppress" if job.suppress else "relaxed"
+            problems.append(f"mondrian with {asked} looks at the whole table at once. Leave {asked} out, or take another method")
+        elif method.in_blocks:
+            problems.append(f"{method.name} without blocks (--block 0) looks at the whole table at once. Give it blocks")
+        else:
+            problems.append(f"{method.name} looks at the whole table at once. Take another method (--method auto)")
+    if checks.units is not None and (job.suppress or not checks.growing_keeps):
+        asked = "suppress" if job.suppress else "promises other than k and l"
+        problems.append(f"Persons with several rows (unit) and {asked} take a look at the whole table at once. Leave {asked} out")
+    if checks.compared_with_table and job.suppress:
+        problems.append("t, beta and delta compare with what is left after suppression. Leave suppress out")
+    if problems:
+        ways = {"disk": "allow more memory (--memory)", "spark": "take the memory or the disk engine (--engine)"}
+        raise RequestError([f"{why} {problem}, or {ways[engine]}." for problem in problems])
+
+
+def require_persons(coded: Coded, counting: Counting) -> None:
+    """Refuse what not even all persons of a table as one group would keep. Their rows were asked when they were encoded."""
+    if coded.persons:
+        root = np.zeros(1, np.int64)
+        persons = int(counting.persons(CutTree.root(coded.rows), root, root)[0][0].sum())
+        # Rows that hold a value are at least as many as persons who do; shares of persons are not asked for in parts.
+        rows = [(secret, counts_of(secret, coded.held[secret.name])) for secret in coded.secrets]
+        require_possible(coded.promise.k, persons, "persons", [(secret, np.minimum(many, persons)) for secret, many in rows])
+
+
+def _is_plain_cutting(job: Job) -> bool:
+    """Whether the method is nothing but cuts, so that a part is done as the whole is."""
+    relaxed = bool(getattr(job.method_options(), "relaxed", False))
+    return job.method == "mondrian" and not (job.rounds or job.suppress or relaxed)

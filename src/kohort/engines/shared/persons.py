@@ -1,0 +1,93 @@
+"""Persons with several rows, where the rows are on disk: counted in parts of a table, and in classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.engines.base import Counted, counted
+from kohort.engines.shared.packed_table import Coded
+from kohort.engines.shared.spool import Spool
+from kohort.progress import Progress
+
+
+def whole_persons(chunks: Iterable[NDArray[np.uint64]], person: int) -> Iterator[NDArray[np.uint64]]:
+    """Packed rows in which those of a person lie side by side, in chunks that no person spans."""
+    held: list[NDArray[np.uint64]] = []
+    for chunk in chunks:
+        if not len(chunk):
+            continue
+        last = 0  # where the last person of the chunk begins
+        changes = np.flatnonzero(chunk[1:, person] != chunk[:-1, person])
+        if len(changes):
+            last = int(changes[-1]) + 1
+        if last or (held and chunk[0, person] != held[-1][0, person]):
+            yield np.concatenate([*held, chunk[:last]])
+            held = []
+        held.append(chunk[last:])
+    if held:
+        yield np.concatenate(held)
+
+
+def side_by_side(coded: Coded, words: Spool[np.uint64], folder: Path, most_bytes: int, progress: Progress) -> Spool[np.uint64]:
+    """A copy of packed rows in which those of a person lie side by side."""
+    person = coded.person_word
+    files = _Dealt(folder, "people", coded.words, 8 * coded.words * words.rows // most_bytes + 1)
+    for chunk in words.chunks():
+        progress.check()
+        rows = chunk.reshape(len(chunk), -1)
+        files.add(rows, rows[:, person])
+    copy = Spool(folder / "people", np.uint64, coded.words)
+    for rows in files.taken():
+        progress.check()
+        copy.append(rows[np.argsort(rows[:, person], kind="stable")])
+    return copy
+
+
+class ClassPersons:
+    """How many persons each class has, from rows that come part by part."""
+
+    def __init__(self, folder: Path, rows: int, most_bytes: int) -> None:
+        self._files = _Dealt(folder, "class persons", 2, 16 * rows // most_bytes + 1)
+
+    def add(self, classes: NDArray[np.uint64], persons: NDArray[np.uint64]) -> None:
+        """Rows: the key of the class that each is in, and whose it is."""
+        pairs = _different(np.column_stack([classes, persons]))
+        self._files.add(pairs, pairs[:, 0])
+
+    def sizes(self) -> Counted:
+        sizes = [np.unique(_different(pairs)[:, 0], return_counts=True)[1] for pairs in self._files.taken()]
+        return counted(np.concatenate(sizes))
+
+
+def _different(pairs: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Each pair once."""
+    ordered = pairs[np.lexsort(pairs.T[::-1])]
+    first = np.ones(len(ordered), np.bool_)
+    first[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    return ordered[first]
+
+
+class _Dealt:
+    """Rows dealt into files by a hash, so that all of one kind are in one, which fits into memory."""
+
+    def __init__(self, folder: Path, name: str, width: int, files: int) -> None:
+        self._files = [Spool(folder / f"{name} {number}", np.uint64, width) for number in range(files)]
+
+    def add(self, rows: NDArray[np.uint64], keys: NDArray[np.uint64]) -> None:
+        number = (keys >> np.uint64(32)) % np.uint64(len(self._files))
+        order = np.argsort(number, kind="stable")
+        ends = np.cumsum(np.bincount(number.astype(np.int64), minlength=len(self._files)))
+        for file, some in zip(self._files, np.split(order, ends[:-1]), strict=True):
+            if len(some):
+                file.append(rows[some])
+
+    def taken(self) -> Iterator[NDArray[np.uint64]]:
+        """The rows of one file after the other, each removed when it was read."""
+        for file in self._files:
+            rows = file.read()
+            file.remove()
+            yield rows.reshape(len(rows), -1)

@@ -1,0 +1,84 @@
+"""Rows on disk that do not fit into memory: private files of fixed-width rows, written once and read piece by piece."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.errors import MachineError
+from kohort.tables.staging import FULL
+
+_Cell = TypeVar("_Cell", bound=np.generic)
+ROWS_AT_ONCE = 1 << 18
+
+
+@contextmanager
+def in_scratch(folder: Path) -> Iterator[None]:
+    """Say that it was the scratch folder, not the release, that could not be written."""
+    try:
+        yield
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else "the disk failed"
+        advice = (
+            "Make room there, or set TMPDIR to a folder with more." if error.errno in FULL else "Set TMPDIR to another folder."
+        )
+        raise MachineError(
+            f"What does not fit into memory could not be kept in {folder.parent}: {reason}. {advice} Nothing was published."
+        ) from None
+
+
+class Spool(Generic[_Cell]):
+    """A file of (rows, width) cells. Rows are added at its end and read from anywhere. It is open only while it is at work:
+    there may be more of them than a process may have open files.
+    """
+
+    def __init__(self, path: Path, kind: type[_Cell], width: int = 1) -> None:
+        self._path, self._kind, self.width = path, np.dtype(kind), width
+        self.rows = 0
+
+    def append(self, cells: NDArray[_Cell]) -> None:
+        with in_scratch(self._path.parent), self._path.open("ab") as file:
+            file.write(np.ascontiguousarray(cells, self._kind).reshape(-1).view(np.uint8).data)
+        self.rows += len(cells)
+
+    def read(self, first: int = 0, last: int | None = None) -> NDArray[_Cell]:
+        """Rows first..last as an array of their own: (rows, width), or (rows) if the width is 1."""
+        rows = max(min(self.rows if last is None else last, self.rows) - first, 0)
+        if not rows:
+            return np.empty(0 if self.width == 1 else (0, self.width), self._kind)
+        count, offset = rows * self.width, first * self.width * self._kind.itemsize
+        with in_scratch(self._path.parent):
+            cells = np.fromfile(self._path, self._kind, count, offset=offset)
+        return cells if self.width == 1 else cells.reshape(rows, self.width)
+
+    def chunks(self, rows: int = ROWS_AT_ONCE) -> Iterator[NDArray[_Cell]]:
+        """All rows, some at a time."""
+        for first in range(0, self.rows, rows):
+            yield self.read(first, first + rows)
+
+    def remove(self) -> None:
+        """Give the room back."""
+        self._path.unlink(missing_ok=True)
+
+
+class Reader(Generic[_Cell]):
+    """Rows that come in chunks, handed out in whatever numbers they are wanted."""
+
+    def __init__(self, chunks: Iterator[NDArray[_Cell]]) -> None:
+        self._chunks = chunks
+        self._held: NDArray[_Cell] | None = None
+
+    def take(self, rows: int) -> NDArray[_Cell]:
+        """The next rows."""
+        parts = [] if self._held is None else [self._held]
+        while not parts or sum(map(len, parts)) < rows:
+            parts.append(next(self._chunks))
+        joined = np.concatenate(parts) if len(parts) != 1 else parts[0]
+        self._held = joined[rows:]
+        return joined[:rows]

@@ -1,0 +1,69 @@
+"""The audit of a release in SQL on Spark: of the table that is handed over, beside what each row was made from."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import Any
+
+from kohort.auditor import Check, Evidence, Run
+from kohort.auditor.promises import tree_rows
+from kohort.verification.verify import Proof
+
+VIEWS = re.compile(r"'(?:[^'\\]|\\.|'')*'|\b(?:FROM|JOIN) (?:release|matched|\w+_tree)\b")
+"""A literal, or a view that is named."""
+
+
+def audited(proof: Proof, names: Sequence[str], release: Any, rows: Any, proven: Any) -> Evidence:
+    """What the auditor finds in `release`, which has these columns; `rows` are the same ones, unordered, with their originals.
+
+    `proven` is what must stand in the release, row for row: its columns as they are handed over.
+    """
+    places = release.toDF(*(f"r{number}" for number in range(len(release.columns))))
+    by_name = {name: f"r{number}" for number, name in enumerate(names)}
+    aliases = proof.claims.layout.aliases
+    shown = [_shown(alias, by_name[name]) for alias, name in aliases.items()]
+    originals = [name for name in rows.columns if name.endswith("_original")]
+    trees = {alias: ground.tree for alias, name in aliases.items() if (ground := proof.grounds.get(name)) and ground.tree}
+    spark = release.sparkSession
+    views = {"release": places.selectExpr(*shown), "matched": rows.selectExpr(*shown, *originals)}
+    for alias, tree in trees.items():
+        views[f"{alias}_tree"] = spark.createDataFrame(list(tree_rows(tree)), "value string, node bigint, weight double")
+    with _viewed(spark, views) as run:
+        evidence = proof.ask(run, list(release.columns), None)
+    return replace(evidence, checks=(*evidence.checks, _written(places, proven)))
+
+
+def _shown(alias: str, column: str) -> str:
+    """Quasi-identifiers are compared as the text they were published as."""
+    return f"CAST({column} AS STRING) AS {alias}" if alias.startswith("q") else f"{column} AS {alias}"
+
+
+@contextmanager
+def _viewed(spark: Any, views: Mapping[str, Any]) -> Iterator[Run]:
+    """A function that runs SQL on views. Others of the same session may have some of the same name, or audit something too."""
+    suffix = f"_kohort_{secrets.token_hex(8)}"
+
+    def run(sql: str) -> list[tuple[Any, ...]]:
+        named = VIEWS.sub(lambda found: found[0] if found[0].startswith("'") else found[0] + suffix, sql)
+        return [tuple(row) for row in spark.sql(named).collect()]
+
+    with ExitStack() as held:
+        for name, frame in views.items():
+            frame.createOrReplaceTempView(name + suffix)
+            held.callback(spark.catalog.dropTempView, name + suffix)
+        yield run
+
+
+def _written(places: Any, proven: Any) -> Check:
+    """Whether what is handed over is, row for row in any order, what was proven."""
+    from pyspark.sql import functions as f
+
+    names = proven.columns
+    both = places.select(*names).withColumn("d", f.lit(1)).unionByName(proven.withColumn("d", f.lit(-1)))
+    wrong = both.groupBy(*names).agg(f.sum("d").alias("d")).where("d <> 0").agg(f.sum(f.abs("d"))).collect()[0][0] or 0
+    meaning = "rows of the release as it is handed over that are not the proven ones, or are missing"
+    return Check("written", 0, int(wrong), "pass" if wrong == 0 else "fail", meaning)

@@ -1,0 +1,381 @@
+"""Rows on a Spark cluster, however many. Only frequency sets, dictionaries and figures come to the driver, never rows.
+
+Different values of each column by one aggregation; cuts level by level, each by one aggregation over a broadcast tree; one
+shuffle that brings every part to one task, which does what the other engines do; one more that puts rows into a drawn order.
+The audit's SQL is Spark's.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import secrets
+import weakref
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from functools import cached_property, partial, reduce
+from operator import add
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kohort.auditor import Evidence
+from kohort.encoding.row_order import carried
+from kohort.encoding.sensitive import nobody
+from kohort.engines.base import Counted, Result
+from kohort.engines.shared import cut_tree
+from kohort.engines.shared.counted_part import OneCluster, with_star
+from kohort.engines.shared.cut_tree import CutTree
+from kohort.engines.shared.encode_columns import coded_columns, coded_table
+from kohort.engines.shared.partition import needs_order, require_parts, require_persons, run_of
+from kohort.engines.spark import sources as spark_sources
+from kohort.engines.spark import tasks as spark_tasks
+from kohort.engines.spark.audit import audited
+from kohort.engines.spark.counting import SparkCounting
+from kohort.engines.spark.distinct_values import Values
+from kohort.engines.spark.folders import Folder
+from kohort.engines.spark.session import session_for, speaking_plainly
+from kohort.engines.spark.tasks import KEY, PART, STAR, TOLD, Head, Told
+from kohort.errors import RequestError
+from kohort.job.job import Job
+from kohort.methods.run import Tale
+from kohort.progress import Progress
+from kohort.publishing import publish as publishing
+from kohort.publishing.publish import Boxes
+from kohort.schema import columns as schema
+from kohort.schema.columns import Schema
+from kohort.tables import tables
+from kohort.tables.locations import Place
+from kohort.tables.tables import Format
+from kohort.utility.aligned import Pair
+from kohort.utility.loss import Sums
+from kohort.verification.verify import Proof, require_passed
+
+ROWS_OF_PART = 1 << 18
+"""Rows that one task takes into memory."""
+
+
+class SparkEngine:
+    """See `Engine`."""
+
+    name = "spark"
+    writes_folders = True
+
+    def __init__(self, job: Job, progress: Progress, rows_at_once: int | None = None, spark: Any = None) -> None:
+        self._job = job
+        self._progress = progress
+        self._rows_at_once = rows_at_once or ROWS_OF_PART
+        self._given = spark
+        self._target: Folder | None = None
+        self._secret = os.urandom(32)
+        self._held = ExitStack()
+        weakref.finalize(self, self._held.close)
+        self._source: Any
+        self._read_from: tuple[str, ...]
+        self._form: Format | None
+        self._kinds: pa.Schema
+        self._schema: Schema
+        self._values: Values
+        self._head: Head
+        self._released: Any
+        self._told: list[Told]
+
+    @cached_property
+    def _spark(self) -> Any:
+        return session_for(self._given, self._job.master)
+
+    # --- steps
+
+    def require_target(self, target: Place, force: bool, sources: Sequence[Any]) -> None:
+        _format_of(target)
+        if isinstance(target, Path):
+            tables.require_other(target, sources)
+        with speaking_plainly(f"{target} could not be looked at"):
+            self._target = Folder(self._spark, target)
+            self._target.require_free(force=force)
+
+    def read(self, source: Any) -> None:
+        job = self._job
+        refused = [
+            (job.workload is not None, "A workload is answered in memory. Leave it out"),
+            (job.keep_order, "The rows of a Spark table have no order to keep. Leave keep_order out"),
+            (job.row_order == "given", "The rows of a Spark table have no order. Leave row_order out"),
+        ]
+        problems = [f"{what}, or take another engine (--engine memory)." for applies, what in refused if applies]
+        if problems:
+            raise RequestError(problems)
+        with self._progress.step("read"):
+            found = spark_sources.read(self._spark, source, job.encoding)
+            self._source, self._read_from, self._form, self._kinds = source, found.files, found.form, found.kinds
+            if self._target is not None:
+                self._target.require_other(source, found.files)
+            self._schema = schema.bind(job.columns, self._kinds, **job.binding())
+            self._values = Values(self._kept(found.cells) if found.is_slow else found.cells, found.kinds, self._schema.missing)
+            self._require_kinds()
+            folded = [name.casefold() for name, _source, _statistic in self._schema.published()]
+            if len(set(folded)) < len(folded):
+                raise RequestError("Columns of the release differ only in upper and lower case, which Spark does not tell apart.")
+
+    def _require_kinds(self) -> None:
+        """Refuse what no task could hand back, before any work is done."""
+        kinds = [(name, self._kinds.field(of).type) for name, of, statistic in self._schema.published() if statistic == "value"]
+        wrong = [(name, kind) for name, kind in kinds if pa.types.is_map(kind) or pa.types.is_duration(kind)]
+        if wrong:
+            told = [f"Column {name!r} is {kind}, which cannot be published. Drop it, or make text of it." for name, kind in wrong]
+            raise RequestError(told)
+
+    def encode(self) -> None:
+        job = self._job
+        with self._progress.step("encode"), self._progress.compiling(), speaking_plainly("Spark failed while encoding"):
+            values = self._values
+            held = {name: values.distinct(name) for name in coded_columns(job)}
+            rows = int(next(iter(held.values())).counts.sum())
+            schema.require_rows(self._schema, rows, partial(values.looks_personal, rows))
+            for unit in self._schema.named("unit"):
+                gone = values.without(unit)
+                if gone:
+                    raise nobody(unit, gone, None)
+            coded = coded_table(job, self._schema, held, rows)
+            proof = Proof.of(job, self._schema, coded.template.axes, self._kinds, rows, coded.secrets)
+            used = list(dict.fromkeys([*held, *proof.sources, *(carried(self._schema) if needs_order(job) else ())]))
+            self._head = Head(job, self._schema, coded, proof, tuple(used), self._kinds)
+
+    def partition(self) -> None:
+        job, head = self._job, self._head
+        coded = head.coded
+        with self._progress.step("partition"), self._progress.compiling(), speaking_plainly("Spark failed while cutting"):
+            if coded.rows <= self._rows_at_once or (job.algorithm.in_blocks and coded.rows <= 2 * job.block):
+                tree, boxes, whole = CutTree.root(coded.rows), {}, True
+                self._large: dict[int, OneCluster] = {}
+            else:
+                tree, boxes, whole = *self._cut(), False
+            self._released = self._finished(tree, boxes, whole=whole)
+            found = self._released.where(f"{TOLD} IS NOT NULL").select(TOLD).collect()
+            self._told = [pickle.loads(row[0]) for row in found]  # noqa: S301 - our own tasks wrote it
+        errors = [told.error for told in self._told if told.error is not None]
+        if errors:
+            raise errors[0]
+
+    def publish(self) -> Result:
+        job, head = self._job, self._head
+        with self._progress.step("publish"), speaking_plainly("Spark failed while publishing"):
+            (sums, tale, star), whole = self._summed(), next((told.whole for told in self._told if told.whole), None)
+            self._rows = self._released.where(f"{TOLD} IS NULL" + ("" if star else f" AND NOT {STAR}"))
+            stays = whole.star is not None if whole else star and job.suppressed == "star"
+            published = head.coded.rows - (0 if stays else tale.suppressed)
+            self._proof = replace(head.proof, original=replace(head.proof.original, rows=published))
+            by_rows = self._class_sizes("1")
+            sizes = self._class_sizes("DISTINCT u1_original") if head.coded.persons else by_rows
+        names = [axis.name for axis in head.coded.template.axes]
+        checks = replace(head.coded.checks(head.coded.nothing()), rows=head.coded.rows)
+        told = whole.told if whole else run_of(job, self._progress).told(head.coded.points(head.coded.nothing()), checks, tale)
+        return Result(
+            rows=head.coded.rows,
+            loss=sums.measured(names, by_rows, job.promise.k),
+            clusters=sums.clusters,
+            blocks=tale.blocks if job.algorithm.in_blocks else 1,
+            sizes=sizes,
+            suppressed=tale.suppressed,
+            axes={axis.name: axis.describe() for axis in head.coded.template.axes},
+            told=told,
+        )
+
+    def labels(self) -> NDArray[np.int64]:
+        raise RequestError("The clusters of single rows stay on the cluster. Take the memory engine to see them.")
+
+    def aligned(self) -> Pair:
+        raise RequestError("What a release is good for is measured in memory. Measure a sample of the table there.")
+
+    def preview(self, rows: NDArray[np.int64]) -> tuple[pa.Table, pa.Table]:
+        del rows
+        raise RequestError("The rows of a Spark table have no numbers by which to show them. Take the memory engine.")
+
+    def release_table(self) -> tuple[Any, Evidence]:
+        from pyspark import StorageLevel
+
+        with speaking_plainly("Spark failed while publishing"):
+            with self._progress.step("publish"):
+                # A table of its own: it neither leads back to what it was made from, nor is it ever made again from a source that
+                # may have changed since.
+                release = self._named(self._rows).localCheckpoint(storageLevel=StorageLevel.DISK_ONLY)
+            with self._progress.step("audit"):
+                evidence = self._audited(release, self._shown_rows())
+                require_passed(evidence)
+        return release, evidence
+
+    def release_file(self, target: Place, force: bool) -> Evidence:
+        form = _format_of(target, self._form)
+        with ExitStack() as stack:
+            stack.enter_context(speaking_plainly(f"{target} could not be written"))
+            folder = Folder(self._spark, target)
+            folder.require_other(self._source, self._read_from)
+            place = stack.enter_context(folder.staged(force=force))
+            with self._progress.step("publish"):
+                proven = self._as_text() if form.kind == "csv" else self._shown_rows()
+                release = self._named(proven)
+                if form.kind == "csv":
+                    # In a lone column a missing cell is written "": nothing at all would be no line.
+                    release = release.fillna("") if len(release.columns) == 1 else release
+                    release.write.options(**_as_csv(form)).csv(place)
+                else:
+                    release.write.option("compression", "zstd").parquet(place)
+            with self._progress.step("audit"):
+                evidence = self._audited(self._read_back(place, form), proven)
+                require_passed(evidence)
+        return evidence
+
+    # --- parts
+
+    def _cut(self) -> tuple[CutTree, dict[int, Boxes]]:
+        """The tree of parts, and the boxes of those that are one cluster already, however large."""
+        from pyspark import StorageLevel
+
+        job, head = self._job, self._head
+        coded = head.coded
+        checks = coded.checks(coded.nothing())
+        require_parts(job, checks, "spark", f"The table ({coded.rows:,} rows) is too large for one task.")
+        needed = int(coded.layout.word[: len(coded.quasi.codings) + len(coded.secrets)].max()) + 1
+        needed = max(needed, coded.person_word + 1) if coded.persons else needed
+        largest = max(self._rows_at_once, job.block if job.algorithm.in_blocks else 1)
+        names = ", ".join(f"{name} bigint" for name in head.word_names[:needed])
+        packed = self._used().mapInArrow(spark_tasks.packing(head, needed), names)
+        if coded.persons:  # the rows of a person side by side
+            person = head.word_names[coded.person_word]
+            packed = packed.repartition(person).sortWithinPartitions(person)
+        packed = packed.persist(StorageLevel.DISK_ONLY)
+        try:
+            counting = SparkCounting(head, packed)
+            require_persons(coded, counting)
+            tree = cut_tree.grow(coded.template, checks, coded.rows, largest, counting)
+        finally:
+            packed.unpersist()
+        self._large = self._one_clusters(tree, [int(node) for node in tree.parts if tree.rows[node] > largest])
+        return tree, {node: cluster.finished(coded)[0] for node, cluster in self._large.items()}
+
+    def _one_clusters(self, tree: CutTree, nodes: Sequence[int]) -> dict[int, OneCluster]:
+        """Parts that no cut makes smaller, where that is all there is to do."""
+        head = self._head
+        clusters = {node: OneCluster(head.coded, head.schema) for node in nodes}
+        if nodes:
+            found = self._used().mapInArrow(spark_tasks.clustering(head, tree, tuple(nodes)), f"{TOLD} binary").collect()
+            for row in found:
+                for node, cluster in pickle.loads(row[0]).items():  # noqa: S301 - our own tasks wrote it
+                    clusters[node].merge(cluster)
+        done = not self._job.algorithm.in_blocks
+        return {node: cluster for node, cluster in clusters.items() if done or cluster.is_one_point}
+
+    def _used(self) -> Any:
+        """The columns of the source that tasks need."""
+        values = self._values
+        return values.cells.selectExpr(*(f"{values.column(name)} AS c{number}" for number, name in enumerate(self._head.names)))
+
+    def _finished(self, tree: CutTree, boxes: Mapping[int, Boxes], *, whole: bool) -> Any:
+        """Every row published, beside it what it was made from, in a drawn order. Kept on the executors' disks."""
+        from pyspark.sql.pandas.types import from_arrow_schema
+        from pyspark.sql.types import LongType, StructType
+
+        head, used = self._head, self._used()
+        salted = {node: -(-int(tree.rows[node]) // self._rows_at_once) for node in boxes}
+        parted = StructType([*used.schema.fields])
+        for name in head.word_names:
+            parted = parted.add(name, LongType())
+        rows = used.mapInArrow(spark_tasks.parting(head, tree, salted), parted.add(PART, LongType()))
+        finish = spark_tasks.finishing(head, self._secret, boxes, whole=whole)
+        columns = from_arrow_schema(spark_tasks.columns_of(head, used.limit(0).toArrow()))
+        done = rows.groupBy(PART).applyInArrow(finish, columns)
+        shuffled = done.repartition(max(self._spark.sparkContext.defaultParallelism, len(tree.parts) // 4), KEY)
+        return self._kept(shuffled.sortWithinPartitions(KEY))
+
+    def _kept(self, frame: Any) -> Any:
+        """On the executors' disks, as long as there is this run."""
+        from pyspark import StorageLevel
+
+        kept = frame.persist(StorageLevel.DISK_ONLY)
+        self._held.callback(_let_go, kept)
+        return kept
+
+    def _summed(self) -> tuple[Sums, Tale, bool]:
+        """What all parts told, and whether what is suppressed stays as stars."""
+        coded = self._head.coded
+        sums = [told.sums for told in self._told if told.sums is not None]
+        sums += [cluster.finished(coded)[1] for cluster in self._large.values()]
+        tales = [told.tale for told in self._told] + [Tale(cluster.rows, 1) for cluster in self._large.values()]
+        total, tale = reduce(add, sums), reduce(add, tales)
+        starred = [told.starred for told in self._told if told.starred is not None]
+        if self._job.suppressed != "star" or not starred:
+            return total, tale, True
+        star = OneCluster(coded, self._schema)
+        for cluster in starred:
+            star.merge(cluster)
+        if not star.stands(coded.checks(coded.nothing())):
+            return total, tale, False
+        return with_star(total, star.finished(coded, star=True)[1]), tale, True
+
+    # --- the release
+
+    def _names(self) -> list[str]:
+        return [name for name, _source, _statistic in self._schema.published()]
+
+    def _named(self, rows: Any) -> Any:
+        """Only what is published, under its name."""
+        return rows.select(*(rows[f"r{number}"].alias(name) for number, name in enumerate(self._names())))
+
+    def _class_sizes(self, what: str) -> Counted:
+        """By what is counted in a class."""
+        from pyspark.sql import functions as f
+
+        by = [f"r{number}" for number, (_n, _s, statistic) in enumerate(self._schema.published()) if statistic != "value"]
+        found = self._rows.groupBy(*by).agg(f.expr(f"count({what}) AS size")).groupBy("size").count().toArrow()
+        sizes, many = (column.to_numpy().astype(np.int64) for column in found.columns)
+        order = np.argsort(sizes)
+        return sizes[order], many[order]
+
+    def _shown_rows(self) -> Any:
+        """The rows as they are published, columns by place."""
+        return self._rows.select(*(f"r{number}" for number in range(len(self._names()))))
+
+    def _as_text(self) -> Any:
+        """The same with every column as the text that a CSV file holds."""
+        from pyspark.sql.types import StringType, StructField, StructType
+
+        names = [f"r{number}" for number in range(len(self._names()))]
+        kinds = StructType([StructField(name, StringType()) for name in names])
+        types = publishing.release_schema(self._schema, self._kinds).types
+        return self._shown_rows().mapInArrow(spark_tasks.to_text(types), kinds)
+
+    def _read_back(self, place: str, form: Format) -> Any:
+        place = spark_sources.escaped(place)
+        if form.kind == "parquet":
+            return self._spark.read.parquet(place)
+        from pyspark.sql.types import StringType, StructField, StructType
+
+        kinds = StructType([StructField(name, StringType()) for name in self._names()])
+        # What stands for nothing meanwhile: else an empty text would become nothing too, which it is only in a lone column.
+        nothing = secrets.token_hex(16) if len(kinds) > 1 else ""
+        return self._spark.read.options(multiLine=True, nullValue=nothing, **_as_csv(form)).csv(place, schema=kinds)
+
+    def _audited(self, release: Any, proven: Any) -> Evidence:
+        return audited(self._proof, self._names(), release, self._rows, proven)
+
+
+def _format_of(target: Place, source: Format | None = None) -> Format:
+    form = tables.format_of(Path(target), source.delimiter if source is not None else ",")
+    if form.kind == "arrow" or form.compression:
+        raise RequestError("Spark writes folders of Parquet or CSV files. Name the release .parquet or .csv.")
+    return form
+
+
+def _as_csv(form: Format) -> dict[str, Any]:
+    """Every cell as it is, blanks and all; an empty text in quotes, nothing where there is none."""
+    kept = dict.fromkeys(("ignoreLeadingWhiteSpace", "ignoreTrailingWhiteSpace"), False)
+    return {"header": True, "sep": form.delimiter, "quote": '"', "escape": '"', **kept}
+
+
+def _let_go(kept: Any) -> None:
+    """Give the executors' disks back, unless the session has done so already."""
+    with suppress(Exception):
+        kept.unpersist()

@@ -1,0 +1,368 @@
+"""What executors do with rows: pack, route and count them, and finish a part. Arrow in, Arrow out; needs only the package.
+
+Everything here gives the same again for the same rows: a task whose executor dies is run once more somewhere else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from kohort.encoding import row_order as ordering
+from kohort.encoding.encode import comparable, is_missing
+from kohort.encoding.sensitive import same_zeros
+from kohort.engines.shared.counted_part import OneCluster
+from kohort.engines.shared.cut_tree import CutTree
+from kohort.engines.shared.packed_table import Coded
+from kohort.engines.shared.partition import partition_part, partition_whole
+from kohort.engines.shared.persons import whole_persons
+from kohort.engines.spark.session import Batches, telling
+from kohort.errors import KohortError, MachineError
+from kohort.job.job import Job
+from kohort.methods import Partition
+from kohort.methods.run import Tale
+from kohort.progress import Progress
+from kohort.publishing import publish as publishing
+from kohort.publishing.publish import Boxes, Publication, texts_of
+from kohort.schema.columns import Schema
+from kohort.tables.tables import as_text
+from kohort.utility.loss import Sums, sums_of
+from kohort.verification.verify import Proof
+
+PART, KEY, STAR, TOLD = "kohort_part", "kohort_key", "kohort_star", "kohort_told"
+DENSE = 1 << 22
+"""Counts that a task keeps in one array; beyond, each batch gives its own."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """A table without its rows, as every task knows it."""
+
+    job: Job
+    schema: Schema
+    coded: Coded
+    proof: Proof
+    names: tuple[str, ...]
+    """The columns of the source that are used, in the order in which tasks get them: as c0, c1, ..."""
+    kinds: pa.Schema
+
+    def cells(self, rows: pa.Table | pa.RecordBatch) -> pa.Table:
+        """The source's columns under their own names and types."""
+        columns = [rows.column(f"c{number}").cast(self.kinds.field(name).type) for number, name in enumerate(self.names)]
+        return pa.table(dict(zip(self.names, columns, strict=True)))
+
+    @property
+    def word_names(self) -> list[str]:
+        return [f"w{number}" for number in range(self.coded.words)]
+
+    def words(self, rows: pa.Table | pa.RecordBatch) -> NDArray[np.uint64]:
+        """Packed rows that were packed before."""
+        columns = [rows.column(name).to_numpy(zero_copy_only=False) for name in self._words_in(rows)]
+        return np.ascontiguousarray(np.column_stack(columns)).view(np.uint64)
+
+    def _words_in(self, rows: pa.Table | pa.RecordBatch) -> list[str]:
+        return [name for name in self.word_names if name in rows.schema.names]
+
+    def pack(self, cells: pa.Table) -> NDArray[np.uint64]:
+        """Rows of the source, packed."""
+        coded, bound = self.coded, self.schema
+        places = {name: _places(cells.column(name), name, coded, bound.missing) for name in coded.held}
+        units = bound.named("unit")
+        persons = ordering.text_hashes(cells.column(units[0])) if units else None
+        ties = ordering.ties_of(cells, bound, self.job.seed or 0) if coded.ordered else None
+        return coded.pack(places, persons, ties)
+
+
+def _places(column: pa.ChunkedArray, name: str, coded: Coded, missing: tuple[str, ...]) -> NDArray[np.int64]:
+    """Each row's place among the different values that were found before."""
+    values = coded.held[name].values
+    column = same_zeros(comparable(column, name)).cast(values.type)
+    found = pc.index_in(column, value_set=values).combine_chunks()
+    places: NDArray[np.int64] = found.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    if found.null_count:
+        unplaced = column.filter(pa.array(places < 0)).combine_chunks()
+        if not is_missing(unplaced, name, missing).all():
+            raise MachineError(f"Column {name!r} holds other values than it did when it was first read. Nothing was published.")
+    return places
+
+
+# --- counting
+
+
+def packing(head: Head, words: int) -> Callable[[Batches], Batches]:
+    """Rows to their first packed words."""
+
+    @telling
+    def run(batches: Batches) -> Batches:
+        for batch in batches:
+            packed = head.pack(head.cells(batch)).view(np.int64)
+            yield pa.record_batch([pa.array(packed[:, number]) for number in range(words)], names=head.word_names[:words])
+
+    return run
+
+
+def routed(head: Head, tree: CutTree, words: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """The node of each row."""
+    from kohort.kernels.cuts.routing import route
+
+    node_of = np.empty(len(words), np.int64)
+    route(words, head.coded.layout, tree.axis, tree.cut, tree.left, node_of)
+    return node_of
+
+
+Count = Callable[[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]], None]
+"""Adds packed rows, whose nodes are known, to counts."""
+
+
+def counting(head: Head, tree: CutTree, size: int, count: Count, *, persons: bool) -> Callable[[Batches], Batches]:
+    """Packed rows to (place, count), in an array of this size. What is large is told piece by piece.
+
+    With `persons`, rows of one are side by side and are counted together.
+    """
+
+    def told(counts: NDArray[np.int64]) -> pa.RecordBatch:
+        at = np.flatnonzero(counts)
+        return pa.record_batch([pa.array(at), pa.array(counts[at])], names=["at", "n"])
+
+    @telling
+    def run(batches: Batches) -> Batches:
+        counts = np.zeros(size, np.int64)
+        pieces = map(head.words, batches)
+        for words in whole_persons(pieces, head.coded.person_word) if persons else pieces:
+            count(words, routed(head, tree, words), counts)
+            if size > DENSE:
+                yield told(counts)
+                counts[:] = 0
+        yield told(counts)
+
+    return run
+
+
+# --- parting
+
+
+def parting(head: Head, tree: CutTree, salted: Mapping[int, int]) -> Callable[[Batches], Batches]:
+    """Rows of the source with their packed words and the part that they go to.
+
+    A node in `salted` is already one cluster, however large: its rows are dealt to so many parts of their own, below 0. Which
+    ones come to which must not depend on their order: a task that runs again may get them in another, and rows would be lost.
+    """
+
+    @telling
+    def run(batches: Batches) -> Batches:
+        copies = _Copies()
+        for batch in batches:
+            cells = head.cells(batch)
+            words = head.pack(cells)
+            part = routed(head, tree, words)
+            for number, (node, many) in enumerate(salted.items()):
+                inside = np.flatnonzero(part == node)
+                if len(inside):
+                    deal = copies.numbered(_row_hashes(head, cells.take(pa.array(inside)), words[inside])) % np.uint64(many)
+                    part[inside] = -1 - (deal.astype(np.int64) * len(salted) + number)
+            columns = [*batch.columns, *(pa.array(column) for column in words.view(np.int64).T), pa.array(part)]
+            yield pa.record_batch(columns, names=[*batch.schema.names, *head.word_names, PART])
+
+    return run
+
+
+def _row_hashes(head: Head, cells: pa.Table, words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Per row: a hash of all that is published of it, or made of it."""
+    state = ordering.ties_of(cells, head.schema, head.job.seed or 0)
+    for word in words.T:
+        state = ordering.splitmix64(state ^ word)
+    return state
+
+
+class _Copies:
+    """Rows by hash, and how many of each came before."""
+
+    def __init__(self) -> None:
+        self._known = np.empty(0, np.uint64)
+        self._times = np.empty(0, np.uint64)
+
+    def numbered(self, hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """The hash of each row, plus how many equal ones came before: the same numbers for the same rows in any order."""
+        different, place, many = np.unique(hashes, return_inverse=True, return_counts=True)
+        by_hash = np.argsort(place, kind="stable")
+        rank = np.empty(len(hashes), np.uint64)
+        rank[by_hash] = np.arange(len(hashes)) - np.repeat(np.cumsum(many) - many, many)
+        new = ~np.isin(different, self._known, assume_unique=True)
+        at = np.searchsorted(self._known, different[new])
+        self._known, self._times = np.insert(self._known, at, different[new]), np.insert(self._times, at, 0)
+        held = np.searchsorted(self._known, different)
+        before = self._times[held]
+        self._times[held] += many.astype(np.uint64)
+        return hashes + before[place] + rank
+
+
+def clustering(head: Head, tree: CutTree, nodes: tuple[int, ...]) -> Callable[[Batches], Batches]:
+    """Rows of the source to what is known of nodes that are one cluster each."""
+
+    @telling
+    def run(batches: Batches) -> Batches:
+        clusters = {node: OneCluster(head.coded, head.schema) for node in nodes}
+        for batch in batches:
+            words = head.pack(head.cells(batch))
+            node_of = routed(head, tree, words)
+            for node in np.intersect1d(node_of, nodes).tolist():
+                clusters[node].add(head.coded, words[node_of == node])
+        yield pa.record_batch([pa.array([pickle.dumps(clusters)])], names=[TOLD])
+
+    return run
+
+
+# --- finishing
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a task says of its part, beside its rows."""
+
+    rows: int
+    error: KohortError | None = None
+    sums: Sums | None = None
+    tale: Tale = field(default_factory=Tale)
+    starred: OneCluster | None = None
+    """What is suppressed."""
+    whole: Partition | None = None
+    """The partition, without its labels, if the part is the whole table."""
+
+
+def finishing(head: Head, secret: bytes, boxes: Mapping[int, Boxes], *, whole: bool) -> Callable[[Any, pa.Table], pa.Table]:
+    """The rows of a part to their published form, beside them what they were made from, and one row more that tells of it.
+
+    `boxes` are those of nodes that are one cluster each; their parts have numbers below 0.
+    """
+
+    def run(key: tuple[Any, ...], rows: pa.Table) -> pa.Table:
+        part = int(key[0].as_py() if hasattr(key[0], "as_py") else key[0])
+        finish = _Finish(head, rows)
+        try:
+            if part < 0:
+                node = list(boxes)[(-1 - part) % len(boxes)]
+                published, told = finish.as_told(boxes[node]), Told(rows.num_rows)
+            else:
+                published, told = finish.whole() if whole else finish.part()
+        except KohortError as error:
+            published, told = finish.nothing(), Told(rows.num_rows, error)
+        # Not the system's bytes: a task that runs again must give its rows the same places.
+        stream = hashlib.shake_256(secret + part.to_bytes(8, "big", signed=True)).digest(8 * published.num_rows)
+        published = published.append_column(KEY, pa.array(np.frombuffer(stream, np.int64)))
+        return pa.concat_tables([published, _note(published.schema, told)])
+
+    return run
+
+
+def _note(schema: pa.Schema, told: Told) -> pa.Table:
+    """A row that is none: only what is told stands in it."""
+    cells = [pickle.dumps(told) if name == TOLD else 0 if name == KEY else None for name in schema.names]
+    return pa.table([pa.array([cell], field.type) for cell, field in zip(cells, schema, strict=True)], schema=schema)
+
+
+class _Finish:
+    """One part at work."""
+
+    def __init__(self, head: Head, rows: pa.Table) -> None:
+        self._head = head
+        # The order in which a shuffle brings rows is nobody's: they are put into one that only they determine.
+        words, cells = head.words(rows), head.cells(rows)
+        order = np.lexsort([ordering.ties_of(cells, head.schema, head.job.seed or 0), *words.T])
+        self._words, self._cells = words[order], cells.take(pa.array(order))
+        self._points, self._checks = head.coded.points(self._words), head.coded.checks(self._words)
+
+    def whole(self) -> tuple[pa.Table, Told]:
+        """The part is the table."""
+        head, points, checks = self._head, self._points, self._checks
+        checks.require_whole_table()
+        made = partition_whole(head.job, head.schema, points, checks, self._ties, Progress(1))
+        boxes = publishing.boxes_of(points, made, head.schema)
+        texts = texts_of(head.schema, points.axes, boxes)
+        is_star = np.equal(made.labels, -1 if made.star is None else made.star)
+        tale = Tale(points.rows, made.blocks, int(np.count_nonzero((made.labels < 0) | is_star)))
+        sums, without_labels = sums_of(points, made.labels, boxes), replace(made, labels=made.labels[:0])
+        told = Told(points.rows, None, sums, tale, None, without_labels)
+        return self._published(texts, made.labels, np.flatnonzero(made.labels >= 0), star=False), told
+
+    def part(self) -> tuple[pa.Table, Told]:
+        """The part is one of several. Suppressed rows come too, as stars, if they may stay."""
+        head, points = self._head, self._points
+        labels, tale = partition_part(head.job, points, self._checks, self._ties, Progress(1))
+        boxes = publishing.boxes_of(points, Partition(labels), head.schema)
+        rows = self._published(texts_of(head.schema, points.axes, boxes), labels, np.flatnonzero(labels >= 0), star=False)
+        starred = None
+        if tale.suppressed:
+            out = np.flatnonzero(labels < 0)
+            starred = OneCluster(head.coded, head.schema)
+            starred.add(head.coded, self._words[out])
+            if head.job.suppressed == "star":
+                texts = texts_of(head.schema, points.axes, starred.finished(head.coded, star=True)[0])
+                rows = pa.concat_tables([rows, self._published(texts, np.zeros_like(labels), out, star=True)])
+        return rows, Told(points.rows, None, sums_of(points, labels, boxes), tale, starred)
+
+    def as_told(self, boxes: Boxes) -> pa.Table:
+        """Everybody is in one cluster that is known."""
+        texts = texts_of(self._head.schema, self._points.axes, boxes)
+        zeros = np.zeros(self._points.rows, np.int64)
+        return self._published(texts, zeros, np.arange(len(zeros)), star=False)
+
+    def nothing(self) -> pa.Table:
+        """No rows, but their columns."""
+        none = np.empty(0, np.int64)
+        points = self._points.take(none)
+        boxes = publishing.boxes_of(points, Partition(none), self._head.schema)
+        texts = texts_of(self._head.schema, points.axes, boxes)
+        return self._published(texts, np.zeros(self._points.rows, np.int64), none, star=False)
+
+    def _ties(self) -> NDArray[np.uint64]:
+        return self._head.coded.ties(self._words)
+
+    def _published(self, texts: publishing.Texts, labels: NDArray[np.int64], order: NDArray[np.int64], *, star: bool) -> pa.Table:
+        head = self._head
+        publication = Publication(self._cells, head.schema, texts, labels)
+        release = pa.Table.from_batches(publication.batches(order), publication.schema)
+        taken = self._cells.take(pa.array(order))
+        originals = head.proof.originals(taken.column, None)
+        columns = {f"r{number}": _for_spark(column) for number, column in enumerate(release.columns)}
+        columns |= {f"{alias}_original": _for_spark(column) for alias, column in originals.items()}
+        columns[STAR] = pa.array(np.full(len(order), star))
+        columns[TOLD] = pa.nulls(len(order), pa.binary())
+        return pa.table(columns)
+
+
+def _for_spark(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
+    """A column in the type in which Spark takes it back: moments in UTC, whatever its session's zone is."""
+    kind = column.type
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        return column.cast(pa.timestamp("us", "UTC"))
+    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
+
+
+def columns_of(head: Head, nothing: pa.Table) -> pa.Schema:
+    """The columns of a finished part; `nothing` is a table of the source's columns without rows."""
+    for name in head.word_names:
+        nothing = nothing.append_column(name, pa.array([], pa.int64()))
+    published = _Finish(head, nothing).nothing()
+    return published.append_column(KEY, pa.array([], pa.int64())).schema
+
+
+def to_text(kinds: Sequence[pa.DataType]) -> Callable[[Batches], Batches]:
+    """Every column as the text that a CSV file holds. Moments are told on the clock of their column, not of Spark's session."""
+
+    def text(column: pa.Array, kind: pa.DataType) -> pa.Array:
+        return as_text(column.cast(kind) if pa.types.is_timestamp(kind) else column)
+
+    def run(batches: Batches) -> Batches:
+        for batch in batches:
+            texts = [text(column, kind) for column, kind in zip(batch.columns, kinds, strict=True)]
+            yield pa.record_batch(texts, names=batch.schema.names)
+
+    return run

@@ -1,0 +1,208 @@
+"""Settings folded into a job: flat or nested, by keyword, flag or file, they end as one nested dict; and mistakes between them.
+
+What a single setting may be is said by its type (`Job`, `Column`, `Promise`); here is what depends on several.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from kohort.errors import listed, nearest
+from kohort.schema.columns import ROLES, Column
+from kohort.schema.presets import PRESETS, Preset
+from kohort.schema.promises import DEFAULT, SETTINGS
+from kohort.schema.tree_rules import is_misspelt, is_short
+
+PER_COLUMN = tuple(name for name in Column.model_fields if name != "role" and name not in SETTINGS)
+QUASI_ONLY = ("weight", "statistic", "step")
+DESCRIPTIVE = ("type", "format", "hierarchy")  # a job may say them of any column, so that its role can be changed alone
+TABLES = ("promise", "columns", "option")
+NO_FLOOR = Preset(2, "tight", "")
+
+
+def fold(nested: dict[str, Any], settings: Mapping[str, Any], of_job: Collection[str]) -> list[str]:
+    """Fold settings, flat or nested, into a nested job with these settings of its own; return the mistakes that were seen."""
+    given = {name: value for name, value in settings.items() if value is not None}
+    known = {*ROLES, *PER_COLUMN, *SETTINGS, "k", *of_job}
+    problems = [f"There is no setting {name!r}.{nearest(name, sorted(known))}" for name in given if name not in known]
+    for name in TABLES:
+        if name in given:
+            _merge(nested, name, given[name])
+    if "k" in given:
+        _merge(nested, "promise", {"k": given["k"]})
+    nested.setdefault("columns", {})
+    if isinstance(nested["columns"], dict):
+        problems += _fold_roles(nested["columns"], given)
+        _fold_secrecy(nested, given)
+        problems += _fold_columns(nested, given)
+    nested.update({name: _plain(given[name]) for name in given if name in of_job and name not in TABLES})
+    return problems
+
+
+def _merge(nested: dict[str, Any], name: str, given: Any) -> None:
+    """Add to a table of settings; what is no table is left for pydantic to refuse."""
+    before = nested.get(name, {})
+    if isinstance(before, Mapping):
+        nested[name] = {**before, **given} if isinstance(given, Mapping) else given
+
+
+def _fold_roles(columns: dict[str, Any], given: Mapping[str, Any]) -> list[str]:
+    problems: list[str] = []
+    role_of: dict[str, str] = {}
+    for role in ROLES:
+        named = _names(given.get(role, ()))
+        if named is None:
+            problems.append(f"{role} must be a column's name or a list of them.")
+            continue
+        twice = [name for name in named if role_of.setdefault(name, role) != role]
+        problems += [f"Column {name!r} has two roles, {role_of[name]} and {role}. Give it one." for name in twice]
+    for name, role in role_of.items():
+        _take_role(columns, name, role)
+    return problems
+
+
+def _fold_secrecy(nested: dict[str, Any], given: Mapping[str, Any]) -> None:
+    """A promise about sensitive values holds for every sensitive column, unless it names the columns it is about."""
+    columns = {name: column for name, column in nested["columns"].items() if isinstance(column, dict)}
+    secrets = {name for name, column in columns.items() if column.get("role") == "sensitive"}
+    for setting in SETTINGS:
+        value = given.get(setting)
+        if value is None:
+            continue
+        if isinstance(value, Mapping) and value and secrets.issuperset(value):
+            for name in value:
+                columns[name][setting] = value[name]
+        elif setting == "alpha" and not isinstance(value, Mapping):
+            for table in (_table(nested, "promise"), *columns.values()):  # values with a limit of their own keep it
+                if isinstance(table.get("alpha"), Mapping):
+                    table["alpha"] = {**table["alpha"], DEFAULT: value}
+                elif table is nested["promise"] or table.get("alpha") is not None:
+                    table["alpha"] = value
+        else:
+            _merge(nested, "promise", {setting: value})
+            for column in columns.values():
+                column.pop(setting, None)
+
+
+def _table(nested: dict[str, Any], name: str) -> dict[str, Any]:
+    """A table of settings of its own to write to; what is no table is left for pydantic to refuse."""
+    before = nested.get(name, {})
+    if isinstance(before, Mapping):
+        nested[name] = dict(before)
+        return nested[name]  # type: ignore[no-any-return]
+    return {}
+
+
+def _fold_columns(nested: dict[str, Any], given: Mapping[str, Any]) -> list[str]:
+    columns, promise = nested["columns"], nested.get("promise")
+    everywhere = isinstance(promise, Mapping) and promise.get("t") is not None
+    problems: list[str] = []
+    for setting in PER_COLUMN:
+        values = given.get(setting, {})
+        if setting == "allow" and not isinstance(values, Mapping):
+            values = dict.fromkeys(_names(values) or (), True) or values
+        if not isinstance(values, Mapping):
+            problems.append(f"{setting} must name its columns: {setting}={{'column': value}}.")
+            continue
+        for name, value in values.items():
+            if name in columns:
+                _merge(columns, name, {setting: _plain(value)})
+                column = columns[name] if isinstance(columns[name], Mapping) else {}
+                has = column.get("role")
+                measured = has == "sensitive" and (everywhere or column.get("t") is not None)
+                if setting in DESCRIPTIVE and has in ROLES and has != "quasi" and not measured:
+                    problems.append(f"Column {name!r} is {has}: {setting} only serves quasi-identifiers and distances of t.")
+            else:
+                problems.append(f"{setting} names column {name!r}, which has no role.{nearest(name, columns)}")
+    return problems
+
+
+def _take_role(columns: dict[str, Any], name: str, role: str) -> None:
+    """Give a column a role. What it was told as something else goes with it: `--drop born` needs no word on its type."""
+    before = columns.get(name)
+    if isinstance(before, Mapping) and before.get("role") not in (None, role):
+        left = {
+            *((*QUASI_ONLY, *DESCRIPTIVE) if role != "quasi" else ()),
+            *(SETTINGS if role != "sensitive" else ()),
+            *(("allow",) if role != "other" else ()),
+        }
+        columns[name] = {setting: value for setting, value in before.items() if setting not in left}
+    _merge(columns, name, {"role": role})
+
+
+def column_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
+    columns = nested["columns"]
+    asked = {name: column for name, column in columns.items() if isinstance(column, Mapping)} if isinstance(columns, dict) else {}
+    if not any(column.get("role") == "quasi" for column in asked.values()):
+        yield "No quasi-identifier is named. Say with quasi (--quasi a,b) which columns others may know of a person."
+    for name, column in asked.items():
+        role = column.get("role")
+        given = [setting for setting in QUASI_ONLY if setting in column]
+        if role in ROLES and role != "quasi" and given:
+            yield f"Column {name!r} is {role}: {', '.join(given)} only serves quasi-identifiers."
+        promised = [setting for setting in SETTINGS if setting in column]
+        if role in ROLES and role != "sensitive" and promised:
+            yield f"Column {name!r} is {role}: {', '.join(promised)} only serves sensitive columns."
+        if role in ROLES and role != "other" and column.get("allow"):
+            yield f"Column {name!r} is {role}: allow only serves columns with the role other."
+    units = [name for name, column in asked.items() if column.get("role") == "unit"]
+    if len(units) > 1:
+        yield f"{len(units)} columns are units: {listed(units)}. One column says which rows belong to one person."
+
+
+def promise_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
+    promise, columns = nested.get("promise", {}), nested["columns"]
+    if not isinstance(promise, Mapping) or not isinstance(columns, dict):
+        return
+    secrets = {name: column for name, column in columns.items() if isinstance(column, dict) and column.get("role") == "sensitive"}
+    asked = [setting for setting in SETTINGS if promise.get(setting) is not None]
+    if asked and not secrets:
+        yield f"{', '.join(asked)} speaks of sensitive columns, and none is named. Name them with sensitive (--sensitive s)."
+    for measure, setting in (("t_distance", "t"), ("beta_kind", "beta")):
+        for table in (promise, *secrets.values()):
+            if table.get(measure) is not None and table.get(setting) is None and promise.get(setting) is None:
+                yield f"{measure} is given without {setting}, which it would measure."
+                break
+
+
+def _floor(nested: Mapping[str, Any]) -> Preset:
+    name = nested.get("preset")
+    return PRESETS.get(name, NO_FLOOR) if isinstance(name, str) else NO_FLOOR
+
+
+def stand_on_preset(nested: dict[str, Any]) -> Iterable[str]:
+    """Fill in what the preset stands for, and refuse what is weaker."""
+    floor, promise = _floor(nested), nested.setdefault("promise", {})
+    if floor is NO_FLOOR or not isinstance(promise, Mapping):
+        return
+    name, k, ranges = nested["preset"], promise.get("k"), nested.get("ranges")
+    if k is None:
+        nested["promise"] = {**promise, "k": floor.k}
+    elif isinstance(k, int) and k < floor.k:
+        yield f"k={k} is weaker than the preset {name} allows: {floor.k} ({floor.reason}). Leave k out, or ask for more."
+    if ranges is None:
+        nested["ranges"] = floor.ranges
+    elif ranges == "tight" and floor.ranges == "grid":
+        yield f"ranges=tight is weaker than the preset {name} allows: it publishes exact ends. Leave it out, or ask for grid."
+
+
+def _names(given: Any) -> list[str] | None:
+    """One name or several; None if it is neither."""
+    if isinstance(given, str):
+        return [given]
+    if isinstance(given, Iterable) and not isinstance(given, (Mapping, AbstractSet)):  # a set has no order
+        names = list(given)
+        return names if all(isinstance(name, str) for name in names) else None
+    return None
+
+
+def _plain(value: Any) -> Any:
+    return tree_path(os.fspath(value)) if isinstance(value, os.PathLike) else value
+
+
+def tree_path(path: str) -> str:
+    """A path that is not mistaken for a rule."""
+    return os.path.join(".", path) if is_short(path) or is_misspelt(path) else path  # noqa: PTH118 - a Path would drop the dot

@@ -1,0 +1,1 @@
+"""Kernels for centroids and square error: k-means, MDAV, microaggregation."""

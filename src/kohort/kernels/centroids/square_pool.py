@@ -1,0 +1,205 @@
+"""A few neighbouring groups pooled and grouped anew, all from the matrix of their rows' squared distances.
+
+The square error of a group about its mean is the sum of the squared distances of its pairs over its size. So with the sum of
+the squared distances from each row to each group at hand, what a move or a swap changes is known at once, for numbers and
+for categories alike: no mean is needed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.kernels import kernel
+from kohort.kernels.core.group_checks import group_stands
+from kohort.kernels.core.promise_rules import Rules, Tally, Whole
+from kohort.kernels.core.randomness import below
+
+NOBODY = np.int64(-1)
+ENOUGH = 50  # changes per row of a pool: never seen, but rounding must not keep it busy for ever
+REFUSALS = 3  # changes of one row that a promise may refuse before the row is left where it is
+
+
+class Asked(NamedTuple):
+    """What must be known to ask a promise of a group in a pool."""
+
+    k: int
+    beyond_k: bool
+    rules: Rules
+    tally: Tally
+    secrets: NDArray[np.int64]  # (rows, secrets)
+    mine: NDArray[np.int64]  # scratch (rows of a pool, secrets)
+
+
+class Pool(NamedTuple):
+    """Scratch for R rows in up to G groups. Rows and groups are numbered within the pool."""
+
+    rows: NDArray[np.int64]  # (R): their numbers in the table
+    apart: NDArray[np.float64]  # (R, R): squared distances
+    group: NDArray[np.int64]  # (R): the group of each, -1 while it has none
+    sizes: NDArray[np.int64]  # (G)
+    sums: NDArray[np.float64]  # (G, R): squared distances from each row to the group's members
+    pairs: NDArray[np.float64]  # (G): squared distances of the group's pairs
+    inverse: NDArray[np.float64]  # (G): 1 / size
+    own: NDArray[np.float64]  # (R): mean squared distance to the members of the row's own group
+    to: NDArray[np.float64]  # (G): the same of the row at hand to each group
+    seeds: NDArray[np.int64]  # (G): the row that each group grew from
+
+
+@kernel
+def stands(asked: Asked, pool: Pool, count: Whole, group: Whole, without: Whole, plus: Whole) -> bool:
+    """Whether a group keeps the promise, without one of its rows and with another one; either may be NOBODY."""
+    secrets, mine, rows, of_row = asked.secrets, asked.mine, pool.rows, pool.group
+    size = 0
+    for row in range(count):
+        if row == plus or (of_row[row] == group and row != without):
+            for column in range(mine.shape[1]):
+                mine[size, column] = secrets[rows[row], column]
+            size += 1
+    return group_stands(asked.rules, asked.tally, mine, np.int64(0), np.int64(size))
+
+
+@kernel
+def add_up(pool: Pool, count: Whole, groups: Whole) -> float:
+    """Work out all sums of the groups as they are. Returns the square error."""
+    _rows, apart, group, sizes, sums, pairs, _inverse, _own, _to, _seeds = pool
+    sizes[:groups] = 0
+    pairs[:groups] = 0.0
+    sums[:groups, :count] = 0.0
+    for row in range(count):
+        home = group[row]
+        sizes[home] += 1
+        for other in range(count):
+            sums[home, other] += apart[row, other]
+    for row in range(count):
+        pairs[group[row]] += 0.5 * sums[group[row], row]
+    error = 0.0
+    for home in range(groups):
+        error += pairs[home] / sizes[home]
+    return error
+
+
+@kernel
+def _move(pool: Pool, count: Whole, row: Whole, to: Whole) -> None:
+    _rows, apart, group, sizes, sums, pairs, _inverse, _own, _to, _seeds = pool
+    home = group[row]
+    pairs[home] -= sums[home, row]
+    pairs[to] += sums[to, row]
+    sizes[home] -= 1
+    sizes[to] += 1
+    group[row] = to
+    for other in range(count):
+        sums[home, other] -= apart[row, other]
+        sums[to, other] += apart[row, other]
+
+
+@kernel
+def settle(asked: Asked, pool: Pool, count: Whole, groups: Whole, least: float) -> float:
+    """Move and swap rows as long as a row's best change gains more than `least`. Returns the square error."""
+    _rows, apart, group, sizes, sums, pairs, inverse, own, to, _seeds = pool
+    k, beyond_k = asked.k, asked.beyond_k
+    add_up(pool, count, groups)
+    for home in range(groups):
+        inverse[home] = 1.0 / sizes[home]
+    for other in range(count):
+        own[other] = sums[group[other], other] * inverse[group[other]]
+    row, content, refused, worst, changes = np.int64(0), 0, 0, -np.inf, 0
+    while content < count and changes < ENOUGH * count:
+        home = group[row]
+        change, target, partner = -least, NOBODY, NOBODY
+        for other in range(groups):
+            to[other] = sums[other, row] * inverse[other]
+        if sizes[home] > k:
+            gone = (pairs[home] - sums[home, row]) / (sizes[home] - 1) - pairs[home] * inverse[home]
+            for other in range(groups):
+                if other != home:
+                    here = gone + (pairs[other] + sums[other, row]) / (sizes[other] + 1) - pairs[other] * inverse[other]
+                    if worst < here < change:
+                        change, target = here, np.int64(other)
+        mine, share = own[row], inverse[home]
+        for other in range(count):
+            there = group[other]
+            if there != home:
+                here = sums[home, other] * share - own[other] + to[there] - mine - apart[row, other] * (share + inverse[there])
+                if worst < here < change:
+                    change, target, partner = here, there, np.int64(other)
+        if target >= 0 and beyond_k:
+            fits = stands(asked, pool, count, home, row, partner) and stands(asked, pool, count, target, partner, row)
+            if not fits:
+                refused, worst = refused + 1, change  # the next best is looked for
+                if refused < REFUSALS:
+                    continue
+                target = NOBODY
+        refused, worst = 0, -np.inf
+        content += 1
+        if target >= 0:
+            content, changes = 0, changes + 1
+            _move(pool, count, row, target)
+            if partner >= 0:
+                _move(pool, count, partner, home)
+            inverse[home], inverse[target] = 1.0 / sizes[home], 1.0 / sizes[target]
+            for other in range(count):
+                if group[other] == home or group[other] == target:
+                    own[other] = sums[group[other], other] * inverse[group[other]]
+        row = row + 1 if row + 1 < count else np.int64(0)
+    return add_up(pool, count, groups)
+
+
+@kernel
+def exchange(asked: Asked, pool: Pool, count: Whole, swaps: Whole, seed: int, step: Whole) -> None:
+    """Swap rows at random; uses two steps a swap."""
+    group = pool.group
+    for swap in range(swaps):
+        one, other = below(seed, step + 2 * swap, count), below(seed, step + 2 * swap + 1, count)
+        home, there = group[one], group[other]
+        if home == there or (asked.beyond_k and not stands(asked, pool, count, home, one, other)):
+            continue
+        if asked.beyond_k and not stands(asked, pool, count, there, other, one):
+            continue
+        group[one], group[other] = there, home
+
+
+@kernel
+def regrow(asked: Asked, pool: Pool, count: Whole, groups: Whole, seed: int, step: Whole) -> np.int64:
+    """Random rows take their nearest until their group may stand, the rest goes to the nearest of them; uses `groups` steps.
+
+    Returns how many groups that are, fewer if no more may stand, and 0 if not all may.
+    """
+    apart, group, seeds = pool.apart, pool.group, pool.seeds
+    group[:count] = NOBODY
+    free, made = np.int64(count), np.int64(0)
+    while made < groups and free >= asked.k:
+        skip, first = below(seed, step + made, free), np.int64(0)
+        while group[first] >= 0 or skip > 0:
+            skip -= group[first] < 0
+            first += 1
+        group[first], seeds[made], size = made, first, 1
+        free -= 1
+        while size < asked.k or (asked.beyond_k and not stands(asked, pool, count, made, NOBODY, NOBODY)):
+            nearest, least = NOBODY, np.inf
+            for row in range(count):
+                if group[row] < 0 and apart[first, row] < least:
+                    nearest, least = np.int64(row), apart[first, row]
+            if nearest < 0:
+                break
+            group[nearest] = made
+            size += 1
+            free -= 1
+        made += 1
+    fails = asked.beyond_k and not stands(asked, pool, count, made - 1, NOBODY, NOBODY)
+    if fails:  # none was left to make it stand
+        made -= 1
+    for row in range(count):
+        if group[row] < 0 or group[row] >= made:
+            nearest, least = NOBODY, np.inf
+            for home in range(made):
+                if apart[seeds[home], row] < least:
+                    nearest, least = np.int64(home), apart[seeds[home], row]
+            group[row] = nearest
+    if asked.beyond_k:
+        for home in range(made):
+            if not stands(asked, pool, count, home, NOBODY, NOBODY):
+                return np.int64(0)
+    return made

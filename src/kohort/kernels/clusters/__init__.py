@@ -1,0 +1,1 @@
+"""Kernels that build, join, improve and suppress groups record by record."""

@@ -1,0 +1,176 @@
+"""Frequency sets of full-domain recodings: how many rows share the same boxes, each column recoded at one level.
+
+A level publishes every code of a column as a box, and a box is known by its first code. So a class is a row of first codes,
+packed into words as rows are; recoding a column at a higher level replaces one field of each. What is coarse is counted from
+what was counted before, not from the rows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.kernels import kernel
+from kohort.kernels.core.packed import Layout
+from kohort.kernels.core.promise_rules import Whole
+
+MIX, HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
+FREE = np.int32(-1)
+UNUSED, NONE, ONE = np.int64(-1), np.int64(0), np.int64(1)
+
+
+class LevelTables(NamedTuple):
+    """The boxes of all levels of all axes, flattened."""
+
+    low: NDArray[np.int64]  # axis by axis, level by level: the first code of the box of each code
+    start: NDArray[np.int64]  # per axis: where it begins in `low`
+    size: NDArray[np.int64]  # per axis: number of codes
+
+
+@kernel
+def roll_up(
+    tables: LevelTables,
+    layout: Layout,
+    words: NDArray[np.uint64],  # IN (words, entries)
+    counts: NDArray[np.int64],  # IN (entries): how many rows share each
+    entries: Whole,
+    axes: NDArray[np.int64],  # IN the axes to recode
+    levels: NDArray[np.int64],  # IN the level of each of them; UNUSED = does not count
+    slots: NDArray[np.int32],  # scratch, a power of two, at least twice as many as there are entries
+    class_of: NDArray[np.int64],  # OUT (entries)
+    new_words: NDArray[np.uint64],  # OUT (words, classes)
+    new_counts: NDArray[np.int64],  # OUT (classes)
+) -> Whole:
+    """Recode some axes and count the classes; they are numbered as they are first met."""
+    places = ONE
+    while places < 2 * entries:
+        places *= 2
+    slots[:places] = FREE
+    classes = NONE
+    for i in range(entries):
+        for w in range(words.shape[0]):
+            new_words[w, classes] = words[w, i]
+        _recode(tables, layout, axes, levels, new_words, classes)
+        mixed = np.uint64(0)
+        for w in range(words.shape[0]):
+            mixed = (mixed ^ new_words[w, classes]) * MIX
+            mixed ^= mixed >> HALF
+        slot = np.int64(mixed & np.uint64(places - 1))
+        while slots[slot] != FREE and not _alike(new_words, slots[slot], classes):
+            slot = (slot + 1) & (places - 1)
+        if slots[slot] == FREE:
+            slots[slot] = classes
+            new_counts[classes] = 0
+            classes += 1
+        class_of[i] = slots[slot]
+        new_counts[slots[slot]] += counts[i]
+    return classes
+
+
+@kernel
+def _recode(
+    tables: LevelTables,
+    layout: Layout,
+    axes: NDArray[np.int64],
+    levels: NDArray[np.int64],
+    words: NDArray[np.uint64],  # IN OUT
+    at: Whole,
+) -> None:
+    for a in range(axes.size):
+        axis = axes[a]
+        word, shift, mask = words[layout.word[axis], at], layout.shift[axis], layout.mask[axis]
+        low = np.uint64(0)
+        if levels[a] != UNUSED:
+            code = np.int64((word >> shift) & mask)
+            low = np.uint64(tables.low[tables.start[axis] + levels[a] * tables.size[axis] + code])
+        words[layout.word[axis], at] = (word & ~(mask << shift)) | (low << shift)
+
+
+@kernel
+def _alike(words: NDArray[np.uint64], one: Whole, other: Whole) -> bool:
+    for w in range(words.shape[0]):  # noqa: SIM110 - numba has no all()
+        if words[w, one] != words[w, other]:
+            return False
+    return True
+
+
+class Stack(NamedTuple):
+    """Frequency sets on the way to a vector: in set a the first a axes are at its levels, the others at their least."""
+
+    words: NDArray[np.uint64]  # (axes + 1, words, entries); set 0 is given
+    counts: NDArray[np.int64]  # (axes + 1, entries)
+    sizes: NDArray[np.int64]  # (axes + 1): how many entries each set has
+    place: NDArray[np.int64]  # (axes + 1): where each set lies; sets that are the same lie in one place
+    levels: NDArray[np.int64]  # (axes): of the sets that are there
+    slots: NDArray[np.int32]  # scratch, as in `roll_up`
+    class_of: NDArray[np.int64]  # scratch (entries)
+
+
+@kernel
+def find_anonymous(
+    tables: LevelTables,
+    layout: Layout,
+    axes: NDArray[np.int64],  # IN the axes that count
+    heights: NDArray[np.int64],  # IN the number of levels of each of them
+    least: NDArray[np.int64],  # IN the least level of each among the candidates: that of set 0
+    k: int,
+    budget: int,  # rows that may lie in smaller classes
+    candidate: NDArray[np.bool_],  # IN per vector of levels, the last axis the fastest
+    stack: Stack,
+    anonymous: NDArray[np.bool_],  # OUT per vector
+    state: NDArray[np.int64],  # IN state[1] = stop now
+) -> None:
+    """Which candidates are k-anonymous. A vector comes after all its specialisations: if one is anonymous, so is the vector."""
+    levels = np.empty(axes.size, np.int64)
+    made = 0
+    for vector in range(candidate.size):
+        anonymous[vector] = False
+        if not candidate[vector]:
+            continue
+        if state[1] != 0:
+            return
+        step, rest, known = ONE, np.int64(vector), False
+        for a in range(axes.size - 1, -1, -1):
+            levels[a] = rest % heights[a]
+            rest //= heights[a]
+            known = known or bool(levels[a] > 0 and anonymous[vector - step])
+            step *= heights[a]
+        if not known:
+            last = _roll_along(tables, layout, axes, levels, least, made, stack)
+            made = axes.size
+            left_over = NONE
+            for c in range(stack.sizes[last]):
+                if stack.counts[last, c] < k:
+                    left_over += stack.counts[last, c]
+            known = bool(left_over <= budget)
+        anonymous[vector] = known
+
+
+@kernel
+def _roll_along(
+    tables: LevelTables,
+    layout: Layout,
+    axes: NDArray[np.int64],
+    levels: NDArray[np.int64],
+    least: NDArray[np.int64],
+    made: Whole,
+    stack: Stack,
+) -> Whole:
+    """Make the sets of a vector, each from the one before, where those of the last vector differ; the number of the last."""
+    same = NONE
+    while same < made and stack.levels[same] == levels[same]:
+        same += 1
+    for a in range(same, axes.size):
+        stack.levels[a] = levels[a]
+        if levels[a] == least[a]:  # as it is in any set
+            stack.place[a + 1] = stack.place[a]
+            continue
+        before = stack.place[a]
+        stack.place[a + 1] = a + 1
+        stack.sizes[a + 1] = roll_up(
+            tables, layout, stack.words[before], stack.counts[before], stack.sizes[before], axes[a : a + 1], levels[a : a + 1],
+            stack.slots, stack.class_of, stack.words[a + 1], stack.counts[a + 1],
+        )  # fmt: skip
+    return stack.place[axes.size]

@@ -1,0 +1,83 @@
+"""A record and its nearest, cluster by cluster, in the order of the pool."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.kernels import kernel
+from kohort.kernels.clusters.free_records import FREE, OUT, TAKEN, Pool, compact, give_back, look_up_all, set_box
+from kohort.kernels.clusters.grow_group import Group, admit, cheapest_wanted, dismiss, stands
+from kohort.kernels.core.promise_rules import Rules
+from kohort.kernels.core.widths import AxisTables
+
+
+@kernel
+def distances(axes: AxisTables, pool: Pool, record: int | np.int64) -> None:
+    """How far every record of the pool is from one of them, as costs."""
+    set_box(axes, pool, record)
+    look_up_all(axes, pool)
+
+
+@kernel
+def nearest(pool: Pool, found: NDArray[np.int64], many: int) -> int:
+    """The free records of least cost, the nearest first, of equals the earlier; how many there are, at most `many`."""
+    costs, count = pool.costs, 0
+    limit = TAKEN // 2
+    for i in range(pool.counts[FREE]):
+        if costs[i] >= limit:
+            continue
+        at = count if count < many else many - 1
+        while at > 0 and costs[found[at - 1]] > costs[i]:
+            found[at] = found[at - 1]
+            at -= 1
+        found[at] = i
+        count = min(count + 1, many)
+        if count == many:
+            limit = costs[found[many - 1]]
+    return count
+
+
+@kernel
+def centre_and_cluster(
+    axes: AxisTables,
+    rules: Rules,
+    pool: Pool,
+    group: Group,
+    secrets: NDArray[np.int64],  # IN (rows, secrets)
+    beyond_k: bool,
+    found: NDArray[np.int64],  # scratch (k)
+    labels: NDArray[np.int64],  # OUT (rows)
+    state: NDArray[np.int64],  # IN state[1] = stop now; OUT state[0] = rows done
+) -> int:
+    """The first free record and its k-1 nearest form a cluster, while 2k are free; all that is left is the last."""
+    clusters = 0
+    while pool.counts[FREE] - pool.counts[OUT] >= 2 * rules.k and state[1] == 0:
+        centre = 0
+        while pool.taken[centre]:
+            centre += 1
+        distances(axes, pool, centre)
+        admit(rules, group, pool, secrets, centre)
+        for i in range(nearest(pool, found, rules.k - 1)):
+            admit(rules, group, pool, secrets, found[i])
+        record = 0
+        while beyond_k and record >= 0 and not stands(rules, group):
+            record = cheapest_wanted(rules, group, pool, secrets)
+            if record >= 0:
+                admit(rules, group, pool, secrets, record)
+        if record < 0:  # cannot be grown to stand
+            give_back(pool, group.size[0])
+            dismiss(rules, group)
+            break
+        for i in range(group.size[0]):
+            labels[pool.rows[group.records[i]]] = clusters
+        clusters += 1
+        state[0] += group.size[0]
+        dismiss(rules, group)
+        compact(pool)
+    rest = 0
+    for record in range(pool.counts[FREE]):
+        if not pool.taken[record]:
+            labels[pool.rows[record]] = clusters
+            rest += 1
+    return clusters + (rest > 0)

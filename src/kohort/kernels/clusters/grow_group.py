@@ -1,0 +1,94 @@
+"""Groups that grow from a record: to k, and past it while they do not keep what is promised."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.kernels import kernel
+from kohort.kernels.clusters.free_records import FREE, TAKEN, Pool, cheapest, take, widen
+from kohort.kernels.clusters.wanted_values import SIDE, mark_wanted
+from kohort.kernels.core.promise_rules import Rules, Tally, clear, enter, may_stand, sort_present
+from kohort.kernels.core.widths import AxisTables
+
+
+class Group(NamedTuple):
+    """The group that grows: who is in it, and what the promise knows of it."""
+
+    tally: Tally
+    members: NDArray[np.int64]  # (rows, secrets): what its records hold, in the order in which they came
+    records: NDArray[np.int64]  # (rows): their places in the pool
+    size: NDArray[np.int64]  # (1): how many they are
+    wanted: NDArray[np.bool_]  # (values): scratch
+
+
+@kernel
+def admit(rules: Rules, group: Group, pool: Pool, secrets: NDArray[np.int64], record: int | np.int64) -> None:
+    """A record of the pool joins the group."""
+    at = group.size[0]
+    group.records[at] = record
+    for c in range(secrets.shape[1]):
+        group.members[at, c] = secrets[pool.rows[record], c]
+    group.size[0] = at + 1
+    enter(rules, group.tally, group.members, at, at + 1, SIDE)
+    take(pool, record)
+
+
+@kernel
+def stands(rules: Rules, group: Group) -> bool:
+    sort_present(rules, group.tally)
+    return may_stand(rules, group.tally, SIDE)
+
+
+@kernel
+def dismiss(rules: Rules, group: Group) -> None:
+    """Forget the group."""
+    clear(rules, group.tally, group.members, np.int64(0), group.size[0])
+    group.size[0] = 0
+
+
+@kernel
+def cheapest_wanted(rules: Rules, group: Group, pool: Pool, secrets: NDArray[np.int64]) -> int:
+    """The free record of least cost that brings the group nearer to its promise; -1 if there is none."""
+    columns = rules.first.size - 1
+    short = group.tally.sums[SIDE, 0] < rules.k  # of persons: k first, then the rest
+    if short:
+        group.wanted[:] = True
+    else:
+        mark_wanted(rules, group.tally, group.wanted)
+    best, best_cost = -1, TAKEN // 2
+    for i in range(pool.counts[FREE]):
+        if pool.costs[i] < best_cost:
+            row = pool.rows[i]
+            helps = not short or not rules.persons or group.tally.rows_of[SIDE, secrets[row, columns]] == 0
+            for c in range(columns):
+                helps &= group.wanted[secrets[row, c]]
+            if helps:
+                best, best_cost = i, pool.costs[i]
+    return best
+
+
+@kernel
+def grow(
+    axes: AxisTables, rules: Rules, group: Group, pool: Pool, secrets: NDArray[np.int64], cost: int | np.int64, beyond_k: bool
+) -> bool:
+    """Let in the record with which the box costs least, until k are in and the promise is kept; whether it is.
+
+    The group holds its first record, the pool's costs belong to its box; `cost` is the box's own.
+    """
+    while group.size[0] < rules.k and not rules.persons:
+        record = cheapest(pool, cost)
+        if record < 0:
+            return False
+        if group.size[0] + 1 < rules.k or beyond_k:  # what no further record asks for need not be known
+            cost = widen(axes, pool, record)
+        admit(rules, group, pool, secrets, record)
+    while beyond_k and not stands(rules, group):
+        record = cheapest_wanted(rules, group, pool, secrets)
+        if record < 0:
+            return False
+        widen(axes, pool, record)
+        admit(rules, group, pool, secrets, record)
+    return True

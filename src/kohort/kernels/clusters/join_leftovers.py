@@ -1,0 +1,90 @@
+"""Records that are left over join the groups whose loss grows least by them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.kernels import kernel
+from kohort.kernels.core.group_checks import group_stands
+from kohort.kernels.core.promise_rules import Rules, Tally
+from kohort.kernels.core.widths import AxisTables, width
+
+TRIES = 16  # groups that a record is offered to, where its coming may break what the group keeps
+
+
+@kernel
+def join(
+    axes: AxisTables,
+    rules: Rules,
+    tally: Tally,
+    secrets: NDArray[np.int64],  # IN (rows, secrets)
+    codes: NDArray[np.int64],  # IN (rows, axes)
+    rest: NDArray[np.int64],  # IN: the rows that join, in this order
+    beyond_k: bool,
+    low: NDArray[np.int64],  # IN OUT (groups, axes)
+    high: NDArray[np.int64],  # IN OUT (groups, axes)
+    sizes: NDArray[np.int64],  # IN OUT (groups)
+    labels: NDArray[np.int64],  # IN OUT (rows)
+    members: NDArray[np.int64],  # scratch (rows, secrets)
+    state: NDArray[np.int64],  # IN state[1] = stop now; OUT state[0] = rows done
+) -> None:
+    """Each goes where the total loss grows least, the first of equals, among groups that still stand with it.
+
+    Where none of the nearest does, it goes to the nearest all the same: whoever repairs the groups will merge that one.
+    """
+    groups, none = sizes.size, np.iinfo(np.int64).max
+    costs, growth = np.zeros(groups, np.int64), np.empty(groups, np.int64)
+    head, following = np.full(groups, -1, np.int64), np.full(labels.size, -1, np.int64)  # the rows of each group, as a chain
+    for row in range(labels.size - 1, -1, -1):
+        if labels[row] >= 0:
+            following[row], head[labels[row]] = head[labels[row]], row
+    for group in range(groups):
+        for j in range(low.shape[1]):
+            costs[group] += width(axes, j, low[group, j], high[group, j])
+    for row in rest:
+        if state[1] != 0:
+            return
+        for group in range(groups):
+            cost = 0
+            for j in range(low.shape[1]):
+                cost += width(axes, j, min(low[group, j], codes[row, j]), max(high[group, j], codes[row, j]))
+            growth[group] = (sizes[group] + 1) * cost - sizes[group] * costs[group]
+        nearest = np.argmin(growth)
+        chosen, tries = nearest, TRIES if beyond_k else 0
+        following[row] = -1
+        while tries > 0:
+            following[row] = head[chosen]
+            if _chain_stands(rules, tally, secrets, row, following, members):
+                break
+            growth[chosen] = none
+            chosen = np.argmin(growth)
+            tries -= 1
+            if tries == 0 or growth[chosen] == none:
+                chosen, tries = nearest, 0
+        following[row], head[chosen] = head[chosen], row
+        costs[chosen] = 0
+        for j in range(low.shape[1]):
+            low[chosen, j], high[chosen, j] = min(low[chosen, j], codes[row, j]), max(high[chosen, j], codes[row, j])
+            costs[chosen] += width(axes, j, low[chosen, j], high[chosen, j])
+        sizes[chosen] += 1
+        labels[row] = chosen
+        state[0] += 1
+
+
+@kernel
+def _chain_stands(
+    rules: Rules,
+    tally: Tally,
+    secrets: NDArray[np.int64],
+    row: int | np.int64,
+    following: NDArray[np.int64],
+    members: NDArray[np.int64],  # scratch
+) -> bool:
+    size = np.int64(0)
+    while row >= 0:
+        for c in range(secrets.shape[1]):
+            members[size, c] = secrets[row, c]
+        size += 1
+        row = following[row]
+    return group_stands(rules, tally, members, np.int64(0), size)

@@ -1,0 +1,153 @@
+"""Groups as boxes, and the one with which another loses least: exact, without looking at most of them.
+
+Boxes that lie near each other stand in one neighbourhood of a few dozen. No box of a neighbourhood can be nearer than the
+bounds of all of them together, so most neighbourhoods are passed over after one look.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.kernels import kernel
+from kohort.kernels.core.widths import AxisTables, number_width, tree_widths, width
+
+
+class Boxes(NamedTuple):
+    """G groups on A axes in N neighbourhoods. Groups stand in places, neighbourhood by neighbourhood."""
+
+    low: NDArray[np.int64]  # (G, A): by place
+    high: NDArray[np.int64]  # (G, A)
+    sizes: NDArray[np.int64]  # (G)
+    costs: NDArray[np.int64]  # (G): of a row
+    number: NDArray[np.int64]  # (G): the group that stands there; of equals the lowest is taken
+    place: NDArray[np.int64]  # (G): by number
+    home: NDArray[np.int64]  # (G): the neighbourhood of each place
+    first: NDArray[np.int64]  # (N): the first place of each neighbourhood
+    many: NDArray[np.int64]  # (N): groups in it; what was merged away leaves a free place behind them
+    bounds: NDArray[np.int64]  # (2, A, N): lowest and highest code in it
+    dearest: NDArray[np.int64]  # (N): the highest of its groups' costs
+    smallest: NDArray[np.int64]  # (N): the fewest rows of its groups
+    least_cost: NDArray[np.int64]  # (N): scratch
+    by_code: NDArray[np.int64]  # (A, codes of the largest tree): scratch; what the group at hand costs with each
+
+
+@kernel
+def settle(boxes: Boxes, neighbourhood: int | np.int64) -> None:
+    """What is known of a neighbourhood as a whole, after one of its groups changed."""
+    begin = boxes.first[neighbourhood]
+    boxes.dearest[neighbourhood] = 0
+    boxes.smallest[neighbourhood] = np.iinfo(np.int64).max
+    for at in range(begin, begin + boxes.many[neighbourhood]):
+        boxes.dearest[neighbourhood] = max(boxes.dearest[neighbourhood], boxes.costs[at])
+        boxes.smallest[neighbourhood] = min(boxes.smallest[neighbourhood], boxes.sizes[at])
+        for j in range(boxes.low.shape[1]):
+            low, high = boxes.low[at, j], boxes.high[at, j]
+            boxes.bounds[0, j, neighbourhood] = low if at == begin else min(boxes.bounds[0, j, neighbourhood], low)
+            boxes.bounds[1, j, neighbourhood] = high if at == begin else max(boxes.bounds[1, j, neighbourhood], high)
+
+
+@kernel
+def nearest(axes: AxisTables, boxes: Boxes, one: int | np.int64) -> int:
+    """The place of the group with which the total loss grows least, of equals the lowest number; -1 if there is none."""
+    _bound_neighbourhoods(axes, boxes, one)
+    best, least = -1, np.iinfo(np.int64).max
+    home, size, own = boxes.home[one], boxes.sizes[one], boxes.costs[one]
+    best, least = _within(axes, boxes, one, home, best, least)
+    for neighbourhood in range(boxes.first.size):
+        cost = boxes.least_cost[neighbourhood]
+        theirs = boxes.smallest[neighbourhood] * max(cost - boxes.dearest[neighbourhood], 0)
+        if size * (cost - own) + theirs <= least and neighbourhood != home:
+            best, least = _within(axes, boxes, one, neighbourhood, best, least)
+    return best
+
+
+@kernel
+def _bound_neighbourhoods(axes: AxisTables, boxes: Boxes, one: int | np.int64) -> None:
+    """What a row costs at least, together with any group of each neighbourhood: as if that began right at the bounds."""
+    costs, by_code = boxes.least_cost, boxes.by_code
+    down, up, coarse_down, coarse_up = axes.down, axes.up, axes.coarse_down, axes.coarse_up
+    costs[:] = 0
+    for j in range(boxes.low.shape[1]):
+        low, high = boxes.low[one, j], boxes.high[one, j]
+        begins, ends = boxes.bounds[0, j], boxes.bounds[1, j]
+        if axes.numeric[j]:
+            start, full, scale, coarse_from = axes.start[j], axes.full[j], axes.scale[j], axes.coarse_from[j]
+            for n in range(costs.size):
+                begin, end = min(low, ends[n]), max(high, begins[n])
+                if begin > 0:
+                    begin, end = start + begin, start + end
+                    costs[n] += number_width(down, up, coarse_down, coarse_up, coarse_from, scale, full, begin, end)
+                elif end > 0:
+                    costs[n] += full
+        else:
+            table = by_code[j]
+            tree_widths(axes, j, low, high, table)
+            for n in range(costs.size):
+                costs[n] += table[ends[n] if ends[n] < low else begins[n] if begins[n] > high else low]
+
+
+@kernel
+def _within(
+    axes: AxisTables, boxes: Boxes, one: int | np.int64, neighbourhood: int | np.int64, best: int, least: int
+) -> tuple[int, int]:
+    """The nearest so far, after a look at the groups of one neighbourhood."""
+    begin, size, own = boxes.first[neighbourhood], boxes.sizes[one], boxes.costs[one]
+    lows, highs, numeric, by_code = boxes.low, boxes.high, axes.numeric, boxes.by_code
+    down, up, coarse_down, coarse_up = axes.down, axes.up, axes.coarse_down, axes.coarse_up
+    starts, fulls, scales, coarse_froms = axes.start, axes.full, axes.scale, axes.coarse_from
+    for at in range(begin, begin + boxes.many[neighbourhood]):
+        if at == one:
+            continue
+        rows = size + boxes.sizes[at]
+        growth = -(size * own + boxes.sizes[at] * boxes.costs[at])
+        for j in range(lows.shape[1]):
+            if not numeric[j]:
+                # The common ancestors with both ends lie on one path up: the higher one is that of all.
+                growth += rows * max(by_code[j, lows[at, j]], by_code[j, highs[at, j]])
+            else:
+                low, high = min(lows[one, j], lows[at, j]), max(highs[one, j], highs[at, j])
+                if low > 0:
+                    low, high = starts[j] + low, starts[j] + high
+                    growth += rows * number_width(
+                        down, up, coarse_down, coarse_up, coarse_froms[j], scales[j], fulls[j], low, high
+                    )
+                elif high > 0:
+                    growth += rows * fulls[j]
+            if growth > least:
+                break
+        if growth < least or (growth == least and boxes.number[at] < boxes.number[best]):
+            best, least = at, growth
+    return best, least
+
+
+@kernel
+def merge(axes: AxisTables, boxes: Boxes, into: int | np.int64, gone: int | np.int64) -> None:
+    """The group at one place takes in that at another; the last of the other's neighbourhood moves into the gap.
+
+    It may be the one that took it in. The group keeps the lower of both numbers.
+    """
+    if boxes.number[gone] < boxes.number[into]:
+        boxes.number[gone], boxes.number[into] = boxes.number[into], boxes.number[gone]
+        boxes.place[boxes.number[gone]], boxes.place[boxes.number[into]] = gone, into
+    boxes.costs[into] = 0
+    for j in range(boxes.low.shape[1]):
+        boxes.low[into, j] = min(boxes.low[into, j], boxes.low[gone, j])
+        boxes.high[into, j] = max(boxes.high[into, j], boxes.high[gone, j])
+        boxes.costs[into] += width(axes, j, boxes.low[into, j], boxes.high[into, j])
+    boxes.sizes[into] += boxes.sizes[gone]
+    home, there = boxes.home[gone], boxes.home[into]
+    boxes.many[home] -= 1
+    last = boxes.first[home] + boxes.many[home]
+    for j in range(boxes.low.shape[1]):
+        boxes.low[gone, j], boxes.high[gone, j] = boxes.low[last, j], boxes.high[last, j]
+    boxes.costs[gone] = boxes.costs[last]
+    left, moved = boxes.number[gone], boxes.number[last]
+    boxes.sizes[gone] = boxes.sizes[last]
+    boxes.sizes[last] = 0
+    boxes.number[gone], boxes.number[last] = moved, left
+    boxes.place[left], boxes.place[moved] = last, gone
+    settle(boxes, home)
+    settle(boxes, there)

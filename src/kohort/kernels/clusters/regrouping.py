@@ -1,0 +1,276 @@
+"""Groups improved: one and some of its nearest are pooled, the pool is cut anew, and what loses less is kept.
+
+A cell is a set of groups that lie near each other. Cells have no group in common, so it does not matter in which order, or by
+how many threads, they are worked on.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.kernels import kernel
+from kohort.kernels.core.randomness import chance, hashed
+from kohort.kernels.core.widths import AxisTables, number_width, width
+from kohort.kernels.cuts.cut_workspace import Bench, lay_out
+from kohort.kernels.cuts.gain_cuts import Promised, split, stands
+
+
+class Search(NamedTuple):
+    """How thoroughly to look."""
+
+    partners: int  # groups that one is pooled with
+    nearby: int  # the nearest among which they are drawn
+    tries: int  # cuts of a pool: straight ones and boxes by turns, the first of each without noise
+    steps: int  # axes by which a box is narrowed, at most
+    noise: float
+    tolerance: float  # by which share a pool may become dearer
+
+
+class Cell(NamedTuple):
+    """Groups in slots, S of them; a slot without rows is free."""
+
+    low: NDArray[np.int64]  # (S, axes)
+    high: NDArray[np.int64]  # (S, axes)
+    sizes: NDArray[np.int64]  # (S)
+    costs: NDArray[np.int64]  # (S): of a row
+    head: NDArray[np.int64]  # (S): a row of each, or -1
+    following: NDArray[np.int64]  # (rows): the next row of the same group, or -1
+    found: NDArray[np.int64]  # scratch: slots that are near, or pooled
+    growth: NDArray[np.int64]  # scratch: by how much the loss would grow with them
+    box: NDArray[np.int64]  # scratch (2, axes)
+    rows: NDArray[np.int64]  # scratch: the rows of a pool
+    best: NDArray[np.int64]  # scratch: the part of each
+
+
+@kernel
+def improve_cell(
+    axes: AxisTables,
+    k: int,
+    promised: Promised | None,
+    codes: NDArray[np.integer],  # IN (rows, axes)
+    order: NDArray[np.int64],  # IN: rows, group by group
+    first: NDArray[np.int64],  # IN (groups + 1)
+    groups: NDArray[np.int64],  # IN: those of the cell
+    search: Search,
+    seed: int,
+    bench: Bench,
+    following: NDArray[np.int64],  # scratch (rows)
+    labels: NDArray[np.int64],  # OUT: of the cell's rows, numbered within the cell, with gaps
+    state: NDArray[np.int64],  # IN state[1] = stop now
+) -> int:
+    """Open a pool around every group; how many slots are in use."""
+    cell = _set_up(axes, k, codes, order, first, groups, search, bench.order.size, following)
+    luck, used = np.array([hashed(seed, groups[0])], np.uint64), groups.size
+    for slot in range(used):
+        if cell.costs[slot] == 0 or state[1] != 0:
+            continue
+        pooled = _pool(axes, codes, cell, used, slot, search, luck)
+        many = 0
+        for i in range(pooled):
+            row = cell.head[cell.found[i]]
+            while row >= 0:
+                cell.rows[many] = row
+                many += 1
+                row = cell.following[row]
+        if many < 2 * k:
+            continue
+        rows = cell.rows[:many]
+        lay_out(axes, codes, rows, bench)
+        if promised is not None and not stands(promised, rows, bench, 0, many):  # what is not cut must stand too
+            continue
+        parts = _recut(k, promised, cell, rows, pooled, search, bench, luck)
+        if parts > 0:
+            used = _put_back(axes, codes, cell, used, pooled, many, parts)
+    for slot in range(used):
+        row = cell.head[slot]
+        while row >= 0:
+            labels[row] = slot
+            row = following[row]
+    return used
+
+
+@kernel
+def _set_up(
+    axes: AxisTables,
+    k: int,
+    codes: NDArray[np.integer],
+    order: NDArray[np.int64],
+    first: NDArray[np.int64],
+    groups: NDArray[np.int64],
+    search: Search,
+    largest: int,
+    following: NDArray[np.int64],
+) -> Cell:
+    """The groups in slots; there is room for as many as the rows could make."""
+    rows = 0
+    for group in groups:
+        rows += first[group + 1] - first[group]
+    slots, room = max(groups.size, rows // k), max(search.nearby, search.partners) + 1
+    cell = Cell(
+        np.empty((slots, codes.shape[1]), np.int64),
+        np.empty((slots, codes.shape[1]), np.int64),
+        np.zeros(slots, np.int64),
+        np.zeros(slots, np.int64),
+        np.full(slots, -1, np.int64),
+        following,
+        np.empty(room, np.int64),
+        np.empty(room, np.int64),
+        np.empty((2, codes.shape[1]), np.int64),
+        np.empty(largest, np.int64),
+        np.empty(largest, np.int64),
+    )
+    for slot in range(groups.size):
+        for i in range(first[groups[slot] + 1] - 1, first[groups[slot]] - 1, -1):
+            following[order[i]], cell.head[slot] = cell.head[slot], order[i]
+        _bound(axes, codes, cell, slot)
+    return cell
+
+
+@kernel
+def _bound(axes: AxisTables, codes: NDArray[np.integer], cell: Cell, slot: int | np.int64) -> None:
+    """Size, box and cost of a group, from its rows."""
+    low, high, following, row, size = cell.low, cell.high, cell.following, cell.head[slot], 0
+    for j in range(codes.shape[1]):
+        low[slot, j], high[slot, j] = np.iinfo(np.int64).max, 0
+    while row >= 0:
+        size += 1
+        for j in range(codes.shape[1]):
+            code = np.int64(codes[row, j])
+            low[slot, j], high[slot, j] = min(low[slot, j], code), max(high[slot, j], code)
+        row = following[row]
+    cost = np.int64(0)
+    for j in range(codes.shape[1]):
+        cost += width(axes, j, low[slot, j], high[slot, j])
+    cell.sizes[slot], cell.costs[slot] = size, cost
+
+
+@kernel
+def _pool(
+    axes: AxisTables,
+    codes: NDArray[np.integer],
+    cell: Cell,
+    used: int,
+    slot: int,
+    search: Search,
+    luck: NDArray[np.uint64],
+) -> int:
+    """A group and some of those near to it, or near to one of its records, which may find its place there; how many they are."""
+    box, found, size, own = cell.box, cell.found, cell.sizes[slot], cell.costs[slot]
+    if chance(luck) < 0.5:
+        box[0], box[1] = cell.low[slot], cell.high[slot]
+    else:
+        row = cell.head[slot]
+        for _ in range(np.int64(chance(luck) * size)):
+            row = cell.following[row]
+        for j in range(codes.shape[1]):
+            box[0, j] = box[1, j] = codes[row, j]
+        size, own = np.int64(1), np.int64(0)
+    near = _nearest(axes, cell, used, slot, size, own, search.nearby)
+    pooled, records = 0, cell.sizes[slot]
+    for i in range(near):  # drawn one by one; those that would make the pool too large are passed over
+        other = i + np.int64(chance(luck) * (near - i))
+        found[i], found[other] = found[other], found[i]
+        if pooled < search.partners and records + cell.sizes[found[i]] <= cell.rows.size:
+            records += cell.sizes[found[i]]
+            found[pooled] = found[i]
+            pooled += 1
+    found[pooled] = slot
+    return pooled + 1 if records <= cell.rows.size else 0
+
+
+@kernel
+def _nearest(axes: AxisTables, cell: Cell, used: int, but: int, size: int | np.int64, own: int | np.int64, many: int) -> int:
+    """The groups with which the loss of a box of this size and cost grows least, the nearest first; how many they are."""
+    numeric, starts, lengths, heights, fulls = axes.numeric, axes.start, axes.size, axes.height, axes.full
+    scales, coarse_froms, down, up = axes.scale, axes.coarse_from, axes.down, axes.up
+    coarse_down, coarse_up, ancestors, node_cost = axes.coarse_down, axes.coarse_up, axes.ancestors, axes.node_cost
+    low, high, sizes, costs, box, found, growth = (
+        cell.low, cell.high, cell.sizes, cell.costs, cell.box, cell.found, cell.growth,
+    )  # fmt: skip
+    near, limit = 0, np.iinfo(np.int64).max
+    for slot in range(used):
+        if sizes[slot] == 0 or slot == but:
+            continue
+        rows = size + sizes[slot]
+        grown = -(size * own + sizes[slot] * costs[slot])
+        for j in range(box.shape[1]):
+            begin, end = min(low[slot, j], box[0, j]), max(high[slot, j], box[1, j])
+            if begin == 0:
+                grown += rows * fulls[j] if end > 0 else 0
+            elif numeric[j]:
+                at = starts[j]
+                grown += rows * number_width(
+                    down, up, coarse_down, coarse_up, coarse_froms[j], scales[j], fulls[j], at + begin, at + end
+                )
+            elif begin < end:
+                row = starts[j]
+                for _ in range(heights[j]):
+                    row += lengths[j]
+                    if ancestors[row + begin] == ancestors[row + end]:
+                        break
+                grown += rows * node_cost[ancestors[row + begin]]
+            if grown >= limit:
+                break
+        if grown < limit:
+            near = min(near + 1, many)
+            place = near - 1
+            while place > 0 and growth[place - 1] > grown:
+                growth[place], found[place] = growth[place - 1], found[place - 1]
+                place -= 1
+            growth[place], found[place] = grown, slot
+            if near == many:
+                limit = growth[many - 1]
+    return near
+
+
+@kernel
+def _recut(
+    k: int,
+    promised: Promised | None,
+    cell: Cell,
+    rows: NDArray[np.int64],
+    pooled: int,
+    search: Search,
+    bench: Bench,
+    luck: NDArray[np.uint64],
+) -> int:
+    """The best of several cuts of the pool: how many parts it has, or 0 if the pool stays as it is."""
+    limit, parts, order, best = np.int64(0), 0, bench.order, cell.best
+    for i in range(pooled):
+        limit += cell.costs[cell.found[i]] * cell.sizes[cell.found[i]]
+    limit += np.int64(limit * search.tolerance)
+    for attempt in range(search.tries):
+        for i in range(rows.size):
+            order[i] = i
+        steps, noise = search.steps if attempt % 2 else 1, search.noise if attempt > 1 else 0.0
+        found, cost = split(k, promised, rows, bench, np.int64(0), steps, noise, luck, limit)
+        if cost < limit:
+            limit, parts = np.int64(cost), found
+            for part in range(found):
+                for i in range(bench.parts[part, 0], bench.parts[part, 1]):
+                    best[order[i]] = part
+    return parts
+
+
+@kernel
+def _put_back(axes: AxisTables, codes: NDArray[np.integer], cell: Cell, used: int, pooled: int, many: int, parts: int) -> int:
+    """The parts become groups, in the slots of the pool first; how many slots are in use then."""
+    for i in range(pooled):
+        cell.sizes[cell.found[i]], cell.costs[cell.found[i]], cell.head[cell.found[i]] = 0, 0, -1
+    free, slot = np.int64(0), np.int64(0)
+    for part in range(parts):
+        if part < pooled:
+            slot = cell.found[part]
+        else:
+            while cell.head[free] >= 0:
+                free += 1
+            slot = np.int64(free)
+        for i in range(many):
+            if cell.best[i] == part:
+                cell.following[cell.rows[i]], cell.head[slot] = cell.head[slot], cell.rows[i]
+        _bound(axes, codes, cell, slot)
+        used = max(used, int(slot) + 1)
+    return used

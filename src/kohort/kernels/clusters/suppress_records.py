@@ -1,0 +1,163 @@
+"""Which record to leave out next: the one without which the release loses least.
+
+Only a record that alone holds the lowest or the highest code of its group on some axis can make the box smaller. So each group
+has its members in the order of every axis, and looks at the two ends. The best record of each group stands in a tournament
+of groups, so that after a removal one group and its path to the top are renewed. Members are numbered group by group.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.kernels import kernel
+from kohort.kernels.core.promise_rules import Rules, Tally, Whole, clear, cross, enter, may_stand, sort_present
+from kohort.kernels.core.widths import AxisTables, width
+
+NOTHING = 0  # a gain that is none
+IN, OUT = np.int64(0), np.int64(1)  # sides of the tally: who stays, and who is tried without
+
+
+class Members(NamedTuple):
+    """The members of all groups, one group after the other."""
+
+    first: NDArray[np.int64]  # (groups + 1): where each group begins
+    rows: NDArray[np.int64]  # (members): their rows, ascending in each group
+    codes: NDArray[np.unsignedinteger]  # (members, axes)
+    secrets: NDArray[np.int64]  # (members, secrets)
+    sorted: NDArray[np.int64]  # (axes, members): each group's members by their code
+    ends: NDArray[np.int64]  # IN OUT (groups, axes, 2): the places in `sorted` of the lowest and the highest that is still in
+    sizes: NDArray[np.int64]  # IN OUT (groups): members still in
+    gone: NDArray[np.bool_]  # IN OUT (members)
+
+
+@kernel
+def _next_in(members: Members, axis: int, place: Whole, step: int) -> int | np.int64:
+    """The next place from here on whose member is still in."""
+    while members.gone[members.sorted[axis, place]]:
+        place += step
+    return place
+
+
+@kernel
+def _look_at_ends(axes: AxisTables, members: Members, group: Whole, costs: NDArray[np.int64], alone: NDArray[np.int64]) -> None:
+    """Per axis: what the group costs, and would without the only lowest and without the only highest member; who those are."""
+    for j in range(members.codes.shape[1]):
+        low = _next_in(members, j, members.ends[group, j, 0], 1)
+        high = _next_in(members, j, members.ends[group, j, 1], -1)
+        members.ends[group, j, 0], members.ends[group, j, 1] = low, high
+        lowest, highest = members.sorted[j, low], members.sorted[j, high]
+        above, below = members.sorted[j, _next_in(members, j, low + 1, 1)], members.sorted[j, _next_in(members, j, high - 1, -1)]
+        least, most = np.int64(members.codes[lowest, j]), np.int64(members.codes[highest, j])
+        second, last_but_one = np.int64(members.codes[above, j]), np.int64(members.codes[below, j])
+        costs[j, 0] = width(axes, j, least, most)
+        costs[j, 1] = width(axes, j, second, most)
+        costs[j, 2] = width(axes, j, least, last_but_one)
+        alone[j, 0] = lowest if second > least else -1
+        alone[j, 1] = highest if last_but_one < most else -1
+
+
+@kernel
+def _best_of_group(
+    axes: AxisTables,
+    rules: Rules,
+    tally: Tally,
+    members: Members,
+    group: Whole,
+    asked: bool,  # whether more than rows must be counted
+    loaded: NDArray[np.int64],  # IN OUT (1): the group in the tally, or -1
+    costs: NDArray[np.int64],  # scratch (axes, 3)
+    alone: NDArray[np.int64],  # scratch (axes, 2)
+) -> tuple[int, int | np.int64]:
+    """How much the total loss falls without one member of the group, and which; it counts as lost in every cell."""
+    best, who = NOTHING, np.int64(-1)
+    size = members.sizes[group]
+    if size < 2 or (size <= rules.k and not rules.persons):
+        return best, who
+    _look_at_ends(axes, members, group, costs, alone)
+    whole, lost = costs[:, 0].sum(), axes.full.sum()
+    for j in range(alone.shape[0]):
+        for side in range(2):
+            one, left = alone[j, side], 0
+            if one < 0:
+                continue
+            for i in range(alone.shape[0]):
+                left += costs[i, 1] if alone[i, 0] == one else costs[i, 2] if alone[i, 1] == one else costs[i, 0]
+            gain = size * whole - (size - 1) * left - lost
+            if gain > best or (gain == best and who >= 0 and one < who):
+                if asked and not _stands_without(rules, tally, members, group, one, loaded):
+                    continue
+                best, who = gain, one
+    return best, who
+
+
+@kernel
+def _stands_without(rules: Rules, tally: Tally, members: Members, group: Whole, one: Whole, loaded: NDArray[np.int64]) -> bool:
+    """Whether a group may stand without a member. The tally keeps the last group, as it is often asked again."""
+    if loaded[0] != group:
+        if loaded[0] >= 0:
+            clear(rules, tally, members.secrets, members.first[loaded[0]], members.first[loaded[0] + 1])
+        for i in range(members.first[group], members.first[group + 1]):
+            if not members.gone[i]:
+                enter(rules, tally, members.secrets, i, i + 1, IN)
+        sort_present(rules, tally)
+        loaded[0] = group
+    cross(tally.sums, tally.counts, tally.rows_of, members.secrets, one, one + 1, OUT)
+    stands = may_stand(rules, tally, IN)
+    cross(tally.sums, tally.counts, tally.rows_of, members.secrets, one, one + 1, IN)
+    return stands
+
+
+@kernel
+def suppress(
+    axes: AxisTables,
+    rules: Rules,
+    tally: Tally,
+    members: Members,
+    asked: bool,
+    budget: int,
+    state: NDArray[np.int64],  # OUT state[0] = left out; IN state[1] = stop now
+) -> None:
+    """Leave members out, one after the other, while the total loss falls; ties lowest row."""
+    groups, dimensions = members.sizes.size, members.codes.shape[1]
+    costs, alone = np.empty((dimensions, 3), np.int64), np.empty((dimensions, 2), np.int64)
+    loaded = np.full(1, -1, np.int64)
+    gains, best = np.empty(groups, np.int64), np.empty(groups, np.int64)
+    leaves = 1
+    while leaves < groups:
+        leaves *= 2
+    winner = np.full(2 * leaves, -1, np.int64)  # per node of the tournament: the group with the best record below it
+    for group in range(groups):
+        if state[1] != 0:
+            return
+        gains[group], best[group] = _best_of_group(axes, rules, tally, members, group, asked, loaded, costs, alone)
+        winner[leaves + group] = group
+    for node in range(leaves - 1, 0, -1):
+        winner[node] = _better(winner[2 * node], winner[2 * node + 1], gains, best, members.rows)
+    while budget > 0 and state[1] == 0 and best[winner[1]] >= 0:
+        group = winner[1]
+        members.gone[best[group]] = True
+        members.sizes[group] -= 1
+        if loaded[0] == group:
+            cross(tally.sums, tally.counts, tally.rows_of, members.secrets, best[group], best[group] + 1, OUT)
+        gains[group], best[group] = _best_of_group(axes, rules, tally, members, group, asked, loaded, costs, alone)
+        node = (leaves + group) // 2
+        while node > 0:
+            winner[node] = _better(winner[2 * node], winner[2 * node + 1], gains, best, members.rows)
+            node //= 2
+        budget -= 1
+        state[0] += 1
+
+
+@kernel
+def _better(one: Whole, two: Whole, gains: NDArray[np.int64], best: NDArray[np.int64], rows: NDArray[np.int64]) -> int | np.int64:
+    """Of two groups the one whose best record gains more; ties lowest row."""
+    if one < 0 or two < 0:
+        return max(one, two)
+    if best[one] < 0 or best[two] < 0:
+        return one if best[two] < 0 else two
+    if gains[one] != gains[two]:
+        return one if gains[one] > gains[two] else two
+    return one if rows[best[one]] < rows[best[two]] else two

@@ -1,0 +1,1 @@
+"""Kernels that every method needs: widths, boxes, promises, random numbers."""

@@ -1,0 +1,275 @@
+"""Records cut top-down: at each step the cut, or the box taken out of the rest, by which the loss falls most.
+
+Taking records out never makes the others dearer. So a cut need not be one straight line: what is kept is narrowed axis by
+axis, and where most is gained by those inside alone, they leave the rest as it is.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.kernels import inlined, kernel
+from kohort.kernels.core.group_checks import group_stands
+from kohort.kernels.core.promise_rules import Rules, Tally, Whole
+from kohort.kernels.core.randomness import chance
+from kohort.kernels.cuts.cut_workspace import (
+    COARSE_FROM,
+    FULL,
+    MISSING,
+    NUMERIC,
+    SCALE,
+    Bench,
+    number_cost,
+    rank_width,
+    tree_cost,
+)
+
+RETRIES = 4  # cuts that are tried where one may not be made
+
+
+class Promised(NamedTuple):
+    """What is promised beyond k, as one thread asks it. None in its place where k is all: kernels then leave the question out."""
+
+    rules: Rules
+    tally: Tally
+    secrets: NDArray[np.int64]  # (rows, secrets)
+
+
+@kernel
+def split(
+    k: int,
+    promised: Promised | None,  # beyond k
+    rows: NDArray[np.int64],  # IN: which row each record is
+    bench: Bench,  # laid out; its `order` is cut into `parts`
+    least: Whole,  # parts with fewer records are not cut
+    steps: int,  # how often a box is narrowed, at most
+    noise: float,  # by how much a gain is taken for larger, at most
+    luck: NDArray[np.uint64],  # IN OUT (1): the state of the random numbers
+    limit: Whole,  # cost at which it need not go on
+) -> tuple[int, Whole]:
+    """Cut until no cut is allowed or gains: how many parts there are, and what all records cost."""
+    rank, runs, many_runs, counts, near, box = bench.rank, bench.runs, bench.many_runs, bench.counts, bench.near, bench.box
+    kept, depth, order, opened, parts = bench.kept, bench.depth, bench.order, bench.opened, bench.parts
+    of_axis, ends, gap = bench.of_axis, bench.ends, bench.gap
+    columns, smallest = rank.shape[0], max(2 * k, least)
+    opened[0, 0], opened[0, 1], waiting = 0, rows.size, 1
+    for j in range(columns):
+        opened[0, 2 + 2 * j], opened[0, 3 + 2 * j] = 0, bench.distinct[j] - 1
+    many = 0
+    cost: Whole = np.int64(0)
+    while waiting > 0 and cost < limit:
+        waiting -= 1
+        begin, end = np.int64(opened[waiting, 0]), np.int64(opened[waiting, 1])
+        own: Whole = np.int64(0)
+        middle: Whole = begin
+        for attempt in range(1 if promised is None else RETRIES):
+            for j in range(columns):
+                box[0, j], box[1, j] = opened[waiting, 2 + 2 * j], opened[waiting, 3 + 2 * j]
+            shake = noise if attempt == 0 else max(noise, 1.0)
+            own, inside = _best_box(
+                rank, runs, many_runs, counts, near, box, kept, depth, order, of_axis, ends, gap, begin, end, k, smallest,
+                steps, shake, luck,
+            )  # fmt: skip
+            if inside == 0:
+                break
+            middle = _part(order, depth, begin, end, inside)
+            if promised is None:
+                break
+            if stands(promised, rows, bench, begin, middle) and stands(promised, rows, bench, middle, end):
+                break
+            middle = begin
+        if middle == begin:
+            parts[many, 0], parts[many, 1] = begin, end
+            many += 1
+            cost += (end - begin) * own
+            continue
+        for j in range(2 * columns + 2):
+            opened[waiting + 1, j] = opened[waiting, j]
+        opened[waiting, 1] = opened[waiting + 1, 0] = middle
+        waiting += 2
+    return many, cost
+
+
+@inlined
+def _part(order: NDArray[np.int32], depth: NDArray[np.int32], begin: Whole, end: Whole, inside: int) -> Whole:
+    """Records that were kept this often first; where the others begin."""
+    middle, last = begin, end - 1
+    while middle <= last:
+        if depth[order[middle]] >= inside:
+            middle += 1
+        else:
+            order[middle], order[last] = order[last], order[middle]
+            last -= 1
+    return middle
+
+
+@kernel
+def stands(promised: Promised, rows: NDArray[np.int64], bench: Bench, begin: Whole, end: Whole) -> bool:
+    """Whether the records from here to there in `order` keep the promise as one group."""
+    members, secrets, order = bench.members, promised.secrets, bench.order
+    for i in range(begin, end):
+        for c in range(secrets.shape[1]):
+            members[i, c] = secrets[rows[order[i]], c]
+    return group_stands(promised.rules, promised.tally, members, np.int64(begin), np.int64(end))
+
+
+@inlined
+def _best_box(
+    rank: NDArray[np.int32],
+    runs: NDArray[np.int32],
+    many_runs: NDArray[np.int64],
+    counts: NDArray[np.int32],
+    near: NDArray[np.int32],
+    box: NDArray[np.int64],
+    kept: NDArray[np.int32],
+    depth: NDArray[np.int32],
+    order: NDArray[np.int32],
+    of_axis: NDArray[np.float64],
+    ends: NDArray[np.float64],
+    gap: NDArray[np.int64],
+    begin: Whole,
+    end: Whole,
+    k: Whole,
+    smallest: Whole,
+    steps: int,
+    noise: float,
+    luck: NDArray[np.uint64],
+) -> tuple[Whole, int]:
+    """What one record of the part costs; how often those were kept that should leave it, or 0 if none should."""
+    total = many = end - begin
+    for i in range(many):
+        kept[i] = order[begin + i]
+        depth[kept[i]] = 0
+    inside = 0
+    cost_all: Whole = np.int64(0)
+    best: float = 0.0
+    for step in range(steps + 1):
+        cost = np.int64(0)
+        for j in range(rank.shape[0]):
+            low, high = box[0, j], box[1, j]
+            if low < high:
+                for value in range(low, high + 1):
+                    counts[j, value] = 0
+                for i in range(many):
+                    counts[j, rank[j, kept[i]]] += 1
+                while counts[j, low] == 0:
+                    low += 1
+                while counts[j, high] == 0:
+                    high -= 1
+                box[0, j], box[1, j] = low, high
+            box[2, j] = number_cost(of_axis, ends, j, low, high) if of_axis[j, NUMERIC] > 0 else tree_cost(gap, j, low, high)
+            cost += box[2, j]
+        if step == 0:
+            cost_all = cost
+            if total < smallest or cost == 0:
+                break
+        else:
+            alone = _shaken(np.float64(many * (cost_all - cost)), best, noise, luck)
+            if alone > best:
+                best, inside = float(alone), step
+        if step == steps:
+            break
+        gain, axis, low, high = _best_cut(
+            runs, many_runs, counts, near, box, of_axis, ends, gap, many, total, cost_all - cost, k, step == 0, noise, luck
+        )
+        if axis < 0:
+            break
+        if gain > best:
+            best, inside = gain, step + 1
+        left = 0
+        for i in range(many):
+            record = kept[i]
+            if low <= rank[axis, record] <= high:
+                depth[record] += 1
+                kept[left] = record
+                left += 1
+        many = left
+    return cost_all, inside
+
+
+@inlined
+def _best_cut(
+    runs: NDArray[np.int32],
+    many_runs: NDArray[np.int64],
+    counts: NDArray[np.int32],
+    near: NDArray[np.int32],
+    box: NDArray[np.int64],
+    of_axis: NDArray[np.float64],
+    ends: NDArray[np.float64],
+    gap: NDArray[np.int64],
+    many: Whole,
+    total: Whole,
+    gained: Whole,  # by a record already, compared with the whole part
+    k: Whole,
+    straight: bool,  # nothing was narrowed yet: the others become cheaper too
+    noise: float,
+    luck: NDArray[np.uint64],
+) -> tuple[float, int, Whole, Whole]:
+    """The records to keep, by one axis, so that most is gained: how much, the axis, its lowest and highest rank."""
+    best, axis = 0.0, -1
+    best_low: Whole = np.int64(0)
+    best_high: Whole = np.int64(0)
+    most = min(total - k, many - 1)
+    for j in range(box.shape[1]):
+        low, high, whole = box[0, j], box[1, j], box[2, j]
+        if whole == 0:
+            continue
+        if of_axis[j, NUMERIC] > 0:
+            missing, scale, coarse_from = of_axis[j, MISSING] > 0, of_axis[j, SCALE], of_axis[j, COARSE_FROM]
+            full = of_axis[j, FULL]
+            left, last = np.int64(counts[j, low]), low
+            for here in range(low + 1, high + 1):
+                held = counts[j, here]
+                if held == 0:
+                    continue
+                right = many - left
+                if (k <= left <= most) or (k <= right <= most):
+                    fall_left = whole - rank_width(ends, j, missing, scale, coarse_from, full, low, last)
+                    fall_right = whole - rank_width(ends, j, missing, scale, coarse_from, full, here, high)
+                    both = left * fall_left + right * fall_right
+                    if k <= left <= most:
+                        gain = _shaken(both if straight else left * (gained + fall_left), best, noise, luck)
+                        if gain > best:
+                            best, axis, best_low, best_high = gain, j, low, last
+                    if k <= right <= most:
+                        gain = _shaken(both if straight else right * (gained + fall_right), best, noise, luck)
+                        if gain > best:
+                            best, axis, best_low, best_high = gain, j, here, high
+                left += held
+                last = here
+            continue
+        near[0, low] = 0
+        last = low
+        for here in range(low, high + 1):
+            near[0, here + 1] = near[0, here] + counts[j, here]
+            last = here if counts[j, here] > 0 else last
+            near[1, here] = last
+        for here in range(high, low - 1, -1):
+            last = here if counts[j, here] > 0 else last
+            near[2, here] = last
+        for run in range(many_runs[j]):
+            begin, end = max(np.int64(runs[0, j, run]), low), min(np.int64(runs[1, j, run]), high)
+            if begin > end:
+                continue
+            inside = np.int64(near[0, end + 1] - near[0, begin])
+            if inside < k or inside > most:
+                continue
+            begin, end = np.int64(near[2, begin]), np.int64(near[1, end])
+            gain = np.float64(inside * (gained + whole - tree_cost(gap, j, begin, end)))
+            if straight and (begin == low or end == high):
+                rest_low = np.int64(near[2, end + 1]) if begin == low else low
+                rest_high = np.int64(near[1, begin - 1]) if end == high else high
+                gain += (total - inside) * (whole - tree_cost(gap, j, rest_low, rest_high))
+            gain = _shaken(gain, best, noise, luck)
+            if gain > best:
+                best, axis, best_low, best_high = gain, j, begin, end
+    return best, axis, best_low, best_high
+
+
+@inlined
+def _shaken(gain: float, best: float, noise: float, luck: NDArray[np.uint64]) -> float:
+    """A gain taken for a little larger; as it is where even the most noise would not make it the best."""
+    return gain * (1 + noise * chance(luck)) if gain * (1 + noise) > best else np.float64(gain)

@@ -1,0 +1,190 @@
+"""Cuts of one axis through the whole table: a cut must suit every region that it crosses.
+
+The rows of an interval come sorted by their codes and are dealt to their regions by a counting sort, so that each region's rows
+stand together, still sorted. Each region then bars the cuts that would leave a part of it that may not stand; one sweep over the
+interval finds the best cut that nobody bars. All work is linear in the rows and codes of the interval.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.kernels import kernel
+from kohort.kernels.core.promise_rules import Rules, Tally, Whole, clear, cross, enter, has_room, may_stand, sort_present
+
+LEFT, RIGHT = np.int64(0), np.int64(1)
+
+
+class Regions(NamedTuple):
+    """Which region each row is in, and the scratch to look at those of one interval."""
+
+    of_row: NDArray[np.int64]  # IN OUT (rows)
+    made: NDArray[np.int64]  # IN OUT (1): regions so far
+    sizes: NDArray[np.int64]  # scratch (rows), zero between two calls: rows of each region in the interval
+    listed: NDArray[np.int64]  # scratch (rows): the regions in the interval
+    ends: NDArray[np.int64]  # scratch (rows): where each region's rows end
+    rows: NDArray[np.int64]  # scratch (rows): region by region
+    barred: NDArray[np.int64]  # scratch, as long as the longest axis and one more: steps of how many regions bar each cut
+
+
+class RegionGuard(NamedTuple):
+    """A promise beyond k, and the scratch to ask it of parts of regions."""
+
+    rules: Rules
+    tally: Tally
+    of_row: NDArray[np.int64]  # IN (rows, secrets)
+    secrets: NDArray[np.int64]  # scratch (rows, secrets): region by region
+
+
+@kernel
+def cut_interval(
+    codes: NDArray[np.unsignedinteger],  # IN (rows): of the axis
+    order: NDArray[np.int64],  # IN the rows of the interval, sorted by code
+    k: int,
+    guard: RegionGuard | None,  # None = k is all that is promised; numba compiles the kernel without what it does not need then
+    regions: Regions,
+) -> int:
+    """Cut an interval at its lower median, or where it is allowed nearest to balance; how many rows lie left, or -1."""
+    first, last = np.int64(codes[order[0]]), np.int64(codes[order[-1]])
+    barred = regions.barred
+    barred[: last - first + 1] = 0
+    found = _deal(order, regions)
+    begin = np.int64(0)
+    for i in range(found):
+        end = regions.ends[regions.listed[i]]
+        if guard is not None:
+            for at in range(begin, end):
+                for j in range(guard.secrets.shape[1]):
+                    guard.secrets[at, j] = guard.of_row[regions.rows[at], j]
+            _bar_failing(codes, regions.rows, begin, end, first, guard, barred)
+        else:
+            _bar_small(codes, regions.rows, begin, end, first, k, barred)
+        begin = end
+    left = _best_cut(codes, order, first, last, barred)
+    if left >= 0:
+        _part(codes, np.int64(codes[order[left]]), found, regions)
+    for i in range(found):
+        regions.sizes[regions.listed[i]] = 0
+    return left
+
+
+@kernel
+def _deal(order: NDArray[np.int64], regions: Regions) -> int:
+    """Sort the rows by region, each region's still by code; how many regions there are."""
+    sizes, listed, ends = regions.sizes, regions.listed, regions.ends
+    found = 0
+    for i in range(order.size):
+        region = regions.of_row[order[i]]
+        if sizes[region] == 0:
+            listed[found] = region
+            found += 1
+        sizes[region] += 1
+    begin = 0
+    for i in range(found):
+        ends[listed[i]] = begin
+        begin += sizes[listed[i]]
+    for i in range(order.size):
+        region = regions.of_row[order[i]]
+        regions.rows[ends[region]] = order[i]
+        ends[region] += 1
+    return found
+
+
+@kernel
+def _bar_small(
+    codes: NDArray[np.unsignedinteger],
+    rows: NDArray[np.int64],
+    begin: Whole,
+    end: Whole,
+    first: Whole,
+    k: int,
+    barred: NDArray[np.int64],
+) -> None:
+    """Bar the cuts that leave some rows of a region, but fewer than k, on a side."""
+    low, high = np.int64(codes[rows[begin]]), np.int64(codes[rows[end - 1]])
+    if end - begin < 2 * k:
+        _bar(barred, first, low, high)
+        return
+    enough_left, enough_right = np.int64(codes[rows[begin + k - 1]]), np.int64(codes[rows[end - k]])
+    _bar(barred, first, low, enough_left)
+    _bar(barred, first, enough_right, high)
+
+
+@kernel
+def _bar(barred: NDArray[np.int64], first: Whole, begin: Whole, end: Whole) -> None:
+    """One region more bars the cuts behind the codes begin, ..., end - 1."""
+    barred[begin - first] += 1
+    barred[end - first] -= 1
+
+
+@kernel
+def _bar_failing(
+    codes: NDArray[np.unsignedinteger],
+    rows: NDArray[np.int64],
+    begin: Whole,
+    end: Whole,
+    first: Whole,
+    guard: RegionGuard,
+    barred: NDArray[np.int64],
+) -> None:
+    """Bar the cuts that leave a part of a region that does not keep the promise."""
+    rules, tally, secrets = guard.rules, guard.tally, guard.secrets
+    high = np.int64(codes[rows[end - 1]])
+    enter(rules, tally, secrets, begin, end, RIGHT)
+    sort_present(rules, tally)
+    at = begin
+    while np.int64(codes[rows[at]]) < high:
+        here, after = np.int64(codes[rows[at]]), at + 1
+        while np.int64(codes[rows[after]]) == here:
+            after += 1
+        cross(tally.sums, tally.counts, tally.rows_of, secrets, at, after, LEFT)
+        if not has_room(tally.sums, RIGHT, rules.k, rules.least_distinct):  # nor has any part of it
+            _bar(barred, first, here, high)
+            break
+        if not (may_stand(rules, tally, LEFT) and may_stand(rules, tally, RIGHT)):
+            _bar(barred, first, here, np.int64(codes[rows[after]]))
+        at = after
+    clear(rules, tally, secrets, begin, end)
+
+
+@kernel
+def _best_cut(
+    codes: NDArray[np.unsignedinteger], order: NDArray[np.int64], first: Whole, last: Whole, barred: NDArray[np.int64]
+) -> int:
+    """How many rows lie left of the lower median, or of the cut that nobody bars nearest to balance, the first of equals."""
+    rows = order.size
+    best, best_gap, median_seen = -1, rows + 1, False
+    bars, left = np.int64(0), 0
+    for code in range(first, last):
+        bars += barred[code - first]
+        before = left
+        while np.int64(codes[order[left]]) == code:
+            left += 1
+        if left == before:
+            continue
+        if not median_seen and 2 * left >= rows:
+            median_seen = True
+            if bars == 0:
+                return left
+        if bars == 0 and abs(2 * left - rows) < best_gap:
+            best, best_gap = left, abs(2 * left - rows)
+    return best
+
+
+@kernel
+def _part(codes: NDArray[np.unsignedinteger], cut: Whole, found: int, regions: Regions) -> None:
+    """Rows from a code on leave their region for a new one, unless all of its rows would."""
+    begin = np.int64(0)
+    for i in range(found):
+        end = regions.ends[regions.listed[i]]
+        at = end
+        while at > begin and np.int64(codes[regions.rows[at - 1]]) >= cut:
+            at -= 1
+        if begin < at < end:
+            for j in range(at, end):
+                regions.of_row[regions.rows[j]] = regions.made[0]
+            regions.made[0] += 1
+        begin = end

@@ -1,0 +1,312 @@
+"""Mondrian's cuts. Rows move with every cut, so that a partition is always one contiguous piece of memory.
+
+A row's codes are packed into as few 64-bit words as their bits need (nine columns of Adult: one word), so a cut moves
+8 bytes a row where it would move 9 or 18, and one compiled kernel serves every code dtype. `words` is (2, words, rows)
+and `ids` (2, rows): two sides of one buffer. A cut reads its piece from one side and writes both halves, in stable order,
+to the same piece of the other side; `side` says where a partition lies now. Pieces never overlap, so any number of
+threads may work on different ones, and the classes come out numbered left to right.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.kernels import kernel
+from kohort.kernels.core.packed import Layout
+from kohort.kernels.core.widths import AxisTables, width
+from kohort.kernels.cuts.guarded_cuts import Guard, guarded_cut, halves_stand
+from kohort.kernels.cuts.workload_cuts import Asking, find_cuts
+
+DEPTH = 64  # the larger half waits while the smaller is cut, so at most log2(rows) pieces wait
+CONSTANT, REFUSED = np.int64(-1), np.int64(-2)  # widths of an axis with one code, and of one without an allowed cut
+TILE = 2048  # rows whose words stay in the first-level cache while every axis looks at them
+
+
+@kernel
+def _sort(values: NDArray[np.int64], count: int) -> None:
+    """Shell sort in place: short runs of wide axes only, and no memory is asked for."""
+    gap = 1
+    while gap < count // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, count):
+            value = values[i]
+            j = i
+            while j >= gap and values[j - gap] > value:
+                values[j] = values[j - gap]
+                j -= gap
+            values[j] = value
+        gap //= 3
+
+
+@kernel
+def _frequency_set(
+    column: NDArray[np.uint64],  # IN the word of this axis
+    first: int,
+    last: int,
+    shift: np.uint64,
+    mask: np.uint64,
+    low: int,
+    high: int,
+    values: NDArray[np.int64],  # OUT distinct codes, ascending
+    counts: NDArray[np.int64],  # OUT how often each occurs
+) -> int:
+    """Count the distinct codes of one axis in one partition: all that a cut needs to know."""
+    rows = last - first
+    span = high - low + 1
+    distinct = 0
+    if span <= 4 * rows:
+        counts[:span] = 0
+        codes = column[first:last]
+        for i in range(codes.size):
+            counts[np.uintp((codes[i] >> shift) & mask) - np.uintp(low)] += 1
+        for offset in range(span):
+            if counts[offset] > 0:
+                values[distinct] = low + offset
+                counts[distinct] = counts[offset]
+                distinct += 1
+        return distinct
+    for i in range(rows):
+        values[i] = np.int64((column[first + i] >> shift) & mask)
+    _sort(values, rows)
+    for i in range(rows):
+        if distinct > 0 and values[distinct - 1] == values[i]:
+            counts[distinct - 1] += 1
+        else:
+            values[distinct] = values[i]
+            counts[distinct] = 1
+            distinct += 1
+    return distinct
+
+
+@kernel
+def best_cut(counts: NDArray[np.int64], distinct: int, rows: int, k: int) -> tuple[int, int]:
+    """Where to cut a frequency set, and the rows left of it: the lower median, else the allowed cut nearest balance."""
+    best, best_left, best_gap = -1, 0, rows + 1
+    left = 0
+    median_seen = False
+    for i in range(distinct - 1):
+        left += counts[i]
+        allowed = left >= k and rows - left >= k
+        if not median_seen and 2 * left >= rows:
+            median_seen = True
+            if allowed:
+                return i, left
+        if allowed and abs(2 * left - rows) < best_gap:
+            best, best_left, best_gap = i, left, abs(2 * left - rows)
+    return best, best_left
+
+
+@kernel
+def _half(counts: NDArray[np.int64], rows: int) -> tuple[int, int, int]:
+    """Where the lower median stands in a frequency set, the rows of the left half, and how many of its own go there."""
+    left = (rows + 1) // 2
+    below, position = 0, 0
+    while below + counts[position] < left:
+        below += counts[position]
+        position += 1
+    return position, left, left - below
+
+
+@kernel
+def _bounds(words: NDArray[np.uint64], layout: Layout, first: int, last: int, box: NDArray[np.int64]) -> None:
+    """Smallest (box[0]) and largest (box[1]) code of every axis in the rows first..last."""
+    for j in range(layout.axes):
+        box[0, j] = np.int64(layout.mask[j])
+        box[1, j] = 0
+    for tile in range(first, last, TILE):
+        end = min(tile + TILE, last)
+        for j in range(layout.axes):
+            column, shift, mask = words[layout.word[j]][tile:end], layout.shift[j], layout.mask[j]
+            low, high = box[0, j], box[1, j]
+            for i in range(column.size):  # over a slice from 0: the form that becomes vector instructions (7x)
+                code = np.int64((column[i] >> shift) & mask)
+                low = min(low, code)
+                high = max(high, code)
+            box[0, j], box[1, j] = low, high
+
+
+@kernel
+def _move_left_first(
+    words: NDArray[np.uint64],  # IN (words, rows)
+    ids: NDArray[np.uint32],  # IN
+    new_words: NDArray[np.uint64],  # OUT
+    new_ids: NDArray[np.uint32],  # OUT
+    first: int,
+    last: int,
+    word: int,
+    shift: np.uint64,
+    mask: np.uint64,
+    cut: np.uint64,
+    at_cut: int,  # how many rows with code == cut go left: the first ones
+    middle: int,  # where the right half begins
+) -> None:
+    """Move the rows first..last to the other side of the buffer, those left of the cut before the others."""
+    column, left, right, none_kept = words[word][first:last], np.uintp(first), np.uintp(middle), np.uintp(0)
+    kept = np.uintp(at_cut)
+    for i in range(column.size):
+        code = (column[i] >> shift) & mask
+        # Arithmetic, not branches: half of them would be guessed wrong.
+        at = np.uintp(code == cut) & np.uintp(kept != none_kept)
+        kept -= at
+        goes_left = np.uintp(code < cut) | at
+        goes_right = np.uintp(1) - goes_left
+        to = left * goes_left + right * goes_right
+        left += goes_left
+        right += goes_right
+        for w in range(words.shape[0]):
+            new_words[w, to] = words[w, first + i]
+        new_ids[to] = ids[first + i]
+
+
+@kernel
+def cut_once(
+    words: NDArray[np.uint64],  # IN OUT (2, words, rows)
+    ids: NDArray[np.uint32],  # IN OUT (2, rows)
+    layout: Layout,
+    first: int,
+    last: int,
+    side: int,
+    axes: AxisTables,
+    k: int,
+    guard: Guard | None,  # None = k is all that is promised; numba compiles the kernel without what it does not need then
+    relaxed: bool,
+    box: NDArray[np.int64],  # scratch (3, axes)
+    values: NDArray[np.int64],  # scratch, as long as the longest axis
+    counts: NDArray[np.int64],  # scratch, as long as the longest axis
+    asking: Asking | None,  # a workload whose answers come first
+) -> int:
+    """Cut the partition first..last once; the row where its right half begins, or -1 if no cut is allowed."""
+    rows = last - first
+    if rows < 2 * k:
+        return -1
+    here = words[side]
+    _bounds(here, layout, first, last, box)
+    axis_count = layout.axes
+    if asking is not None:
+        middle = _cut_for_answers(words, ids, layout, first, last, side, axes, k, guard, box, values, counts, asking)
+        if middle >= 0 or asking.only:
+            return middle
+    for j in range(axis_count):
+        box[2, j] = width(axes, j, box[0, j], box[1, j]) if box[0, j] < box[1, j] else CONSTANT
+    for _ in range(axis_count):
+        axis: int | np.int64 = np.int64(0)  # typed, or numba compiles once more for a plain 0
+        for j in range(1, axis_count):  # the first of the widest: ties go by the order of the columns
+            if box[2, j] > box[2, axis]:
+                axis = j
+        if box[2, axis] == REFUSED or (box[2, axis] == CONSTANT and not relaxed):
+            return -1
+        word, shift, mask = layout.word[axis], layout.shift[axis], layout.mask[axis]
+        distinct = _frequency_set(here[word], first, last, shift, mask, box[0, axis], box[1, axis], values, counts)
+        at_cut = rows
+        if relaxed:
+            position, left, at_cut = _half(counts, rows)
+            if guard is not None:  # noqa: SIM102 - numba leaves out a branch only if this is all it asks
+                if not halves_stand(here, layout, first, last, axis, values, counts, distinct, left, guard):
+                    position = -1
+        else:
+            position, left = best_cut(counts, distinct, rows, k)
+            if guard is not None:  # noqa: SIM102
+                if position >= 0:  # enough rows on both sides is the least: persons and values are no more than rows
+                    position, left = guarded_cut(here, layout, first, last, axis, values, counts, distinct, guard)
+        if position >= 0:
+            _move_left_first(
+                here, ids[side], words[1 - side], ids[1 - side], first, last,
+                word, shift, mask, np.uint64(values[position]), at_cut, first + left,
+            )  # fmt: skip
+            return first + left
+        if box[2, axis] == CONSTANT:  # dealing equal rows was not allowed either
+            return -1
+        box[2, axis] = REFUSED
+    return -1
+
+
+@kernel
+def _cut_for_answers(
+    words: NDArray[np.uint64],
+    ids: NDArray[np.uint32],
+    layout: Layout,
+    first: int,
+    last: int,
+    side: int,
+    axes: AxisTables,
+    k: int,
+    guard: Guard | None,
+    box: NDArray[np.int64],
+    values: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    asking: Asking,
+) -> int:
+    """Cut where the workload gains most and both sides may stand; -1 if it gains nowhere."""
+    here, wanted, gains = words[side], asking.wanted, asking.gains
+    find_cuts(here, ids[side], layout, first, last, axes, k, asking, box)
+    while True:
+        best = np.argmax(gains)
+        if gains[best] <= 0:
+            return -1
+        gains[best] = 0.0
+        axis: int | np.int64 = np.int64(0)
+        while wanted.cut_first[axis + 1] <= best:
+            axis += 1
+        left, word, shift, mask = asking.lefts[best], layout.word[axis], layout.shift[axis], layout.mask[axis]
+        if guard is not None:
+            distinct = _frequency_set(here[word], first, last, shift, mask, box[0, axis], box[1, axis], values, counts)
+            if not halves_stand(here, layout, first, last, axis, values, counts, distinct, left, guard):
+                continue
+        _move_left_first(
+            here, ids[side], words[1 - side], ids[1 - side], first, last,
+            word, shift, mask, np.uint64(wanted.cut[best]), last - first, first + left,
+        )  # fmt: skip
+        return first + left
+
+
+@kernel
+def close(ids: NDArray[np.uint32], first: int, last: int, side: int, begins: NDArray[np.bool_]) -> None:
+    """This partition is a class: mark its first row, and leave its row ids on side 0."""
+    begins[first] = True
+    if side == 1:
+        for i in range(first, last):
+            ids[0, i] = ids[1, i]
+
+
+@kernel
+def cut_all(
+    words: NDArray[np.uint64],  # IN OUT (2, words, rows)
+    ids: NDArray[np.uint32],  # IN OUT (2, rows); the classes' row ids end on side 0
+    layout: Layout,
+    first: int,
+    last: int,
+    side: int,
+    axes: AxisTables,
+    k: int,
+    guard: Guard | None,
+    relaxed: bool,
+    box: NDArray[np.int64],  # scratch (3, axes)
+    values: NDArray[np.int64],  # scratch, as long as the longest axis
+    counts: NDArray[np.int64],  # scratch, as long as the longest axis
+    asking: Asking | None,
+    begins: NDArray[np.bool_],  # OUT (rows): True where a class begins
+    state: NDArray[np.int64],  # OUT state[0] = rows done; IN state[1] = stop now
+) -> None:
+    """Cut the partition first..last until no cut is allowed."""
+    waiting = np.empty((DEPTH, 3), np.int64)
+    depth = 0
+    while True:
+        middle = cut_once(words, ids, layout, first, last, side, axes, k, guard, relaxed, box, values, counts, asking)
+        if middle < 0:
+            close(ids, first, last, side, begins)
+            state[0] += last - first
+            if depth == 0 or state[1] != 0:
+                return
+            depth -= 1
+            first, last, side = waiting[depth, 0], waiting[depth, 1], waiting[depth, 2]
+            continue
+        side = 1 - side
+        if middle - first <= last - middle:
+            waiting[depth, 0], waiting[depth, 1], waiting[depth, 2] = middle, last, side
+            last = middle
+        else:
+            waiting[depth, 0], waiting[depth, 1], waiting[depth, 2] = first, middle, side
+            first = middle
+        depth += 1

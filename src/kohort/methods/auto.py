@@ -1,0 +1,78 @@
+"""The default: in each block the start that loses least, then improvement.
+
+Which starts are tried follows from what is asked: cuts from the top always; merging from below for small k, and where the
+promise makes cuts lose much more than k alone would; growing groups (k-member) where groups must then be like the table, as a
+cut must leave both sides so while growing picks what is wanted. For square error it is MDAV, which was made for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.constraints.constraints import Checks
+from kohort.encoding.axes import Points
+from kohort.encoding.groups import total_cost
+from kohort.methods import k_member, mdav, merge, top_down
+from kohort.methods.base import Method, Options, Partition
+from kohort.methods.run import made_by
+from kohort.methods.search.finish import repair
+from kohort.progress import Progress
+
+MERGED_UP_TO = 4  # k: where merging from below still beats cuts from above, on some tables
+DEAR = 1.25  # times the loss that k alone costs, from which a promise is dear
+
+
+class AutoOptions(Options):
+    """Options of `auto`: none."""
+
+
+def partition(points: Points, checks: Checks, _options: AutoOptions, seed: int, progress: Progress) -> Partition:
+    """The start that loses least."""
+    searched = points.searched()
+    tables = searched.costs()
+
+    def cost(labels: NDArray[np.int64]) -> int:
+        return total_cost(searched, labels, tables)
+
+    tried = list(_starts(points, checks, seed, progress, cost))
+    name, labels = min(tried, key=lambda start: cost(start[1]))
+    return Partition(labels, start=name, starts=tuple(name for name, _labels in tried))
+
+
+def _starts(
+    points: Points, checks: Checks, seed: int, progress: Progress, cost: Callable[[NDArray[np.int64]], int]
+) -> Iterator[tuple[str, NDArray[np.int64]]]:
+    def start(method: Method, checks: Checks) -> tuple[str, NDArray[np.int64]]:
+        made = made_by(method, points, checks, method.options(), seed, progress)
+        return method.name, repair(points, checks, made.labels, progress)
+
+    if points.objective == "square-error":
+        yield start(mdav.METHOD, checks)
+        return
+    name, cut = start(top_down.METHOD, checks)
+    yield name, cut
+    is_dear = False
+    if checks.beyond_k:
+        _name, plain = start(top_down.METHOD, checks.k_alone())
+        is_dear = cost(cut) > DEAR * cost(plain)
+    if is_dear or checks.k <= MERGED_UP_TO:
+        yield start(merge.METHOD, checks)
+    if is_dear and checks.compared_with_table:
+        yield start(k_member.METHOD, checks)
+
+
+METHOD = Method(
+    name="auto",
+    summary="the start that loses least (top-down, merge, k-member, mdav), then improved",
+    paper="ours",
+    cost="linear in rows: blocks, each improved",
+    good_for="nearly everything; the default",
+    options=AutoOptions,
+    partition=partition,
+    goes_by_workload=True,
+    in_blocks=True,
+    effort=1,
+)

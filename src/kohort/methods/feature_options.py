@@ -1,0 +1,36 @@
+"""Which columns the methods of paper 004 compare."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from kohort.encoding.axes import Points
+from kohort.methods.base import Options
+
+
+class FeatureOptions(Options):
+    """Options of the methods that cluster by features."""
+
+    features: Literal["quasi", "all"] = Field(
+        default="quasi",
+        description="what is compared: quasi-identifiers, or the sensitive columns too (paper 004), which makes classes alike",
+        examples=["all"],
+    )
+
+
+def uses_secrets(options: FeatureOptions) -> bool:
+    return options.features == "all"
+
+
+def compared(points: Points, options: FeatureOptions) -> Points:
+    """The points, with the sensitive columns as further axes if they are asked for."""
+    beside = points.beside
+    if options.features == "quasi" or beside is None or not beside.axes:
+        return points
+    own = len(points.axes)
+    exact = {**points.exact, **{own + axis: values for axis, values in beside.exact.items()}}
+    codes = np.column_stack([points.codes, beside.codes])
+    return Points(codes, points.axes + beside.axes, points.weights + beside.weights, exact)

@@ -1,0 +1,44 @@
+"""k-means, adjusted after every round: rows go to their nearest centroid, clusters above k give up their furthest rows.
+
+El-Rashidy et al., paper 004, algorithm No. 1, with its adjustment function.
+
+Decided where the paper is silent: a row given up finds its cluster in one random order for all rounds, centroids stand still
+meanwhile; ties go to the lowest cluster, and of equally far rows the highest is given up. The rounds need not end: they stop
+when a partition comes back, after 100 at the latest, and the partition of least square error is kept (the first of equals).
+`features=all` is the paper's choice; the default looks at the quasi-identifiers only.
+
+Sizes lie in k..2k-1: what clusters above k give up fills those below and leaves n - k*floor(n/k) < k rows over. A promise
+beyond k is kept by merging afterwards.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kohort.constraints.constraints import Checks
+from kohort.encoding.axes import Points
+from kohort.methods.base import Method, Partition
+from kohort.methods.feature_options import FeatureOptions, uses_secrets
+from kohort.methods.search.kmeans_clusters import Clusters
+from kohort.progress import Progress
+
+
+def partition(points: Points, checks: Checks, options: FeatureOptions, seed: int, progress: Progress) -> Partition:
+    """The best of all rounds."""
+    if points.rows < 2 * checks.k:
+        return Partition(np.zeros(points.rows, np.int64))
+    clusters = Clusters(points, checks, options, seed, progress)
+    return Partition(min(clusters.rounds(lambda: clusters.adjust(clusters.nearest())), key=clusters.square_error))
+
+
+METHOD = Method(
+    name="kmeans-adjusted",
+    summary="k-means that evens out the sizes of its clusters after every round",
+    paper="El-Rashidy et al. 2011 (paper 004), algorithm No. 1",
+    cost="n log n a round at best, n^2/k at worst, up to 100 rounds",
+    good_for="small square error, classes of nearly equal size",
+    options=FeatureOptions,
+    partition=partition,
+    in_blocks=True,
+    uses_secrets=uses_secrets,
+)

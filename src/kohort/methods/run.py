@@ -1,0 +1,220 @@
+"""A method over a whole table: as it is, or, if it compares rows with rows, inside blocks made by Mondrian's cuts.
+
+A table of up to twice the size asked for is one block; a larger one is cut into blocks of at most that size, each of which
+may stand. A block's random numbers are its own, so the release depends neither on threads nor on where other blocks lie.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.constraints.constraints import Checks
+from kohort.encoding.axes import Points
+from kohort.encoding.groups import total_cost
+from kohort.encoding.row_order import block_number, own_seed
+from kohort.errors import PromiseError
+from kohort.methods.base import Method, Partition
+from kohort.methods.search import finish as finishing
+from kohort.methods.search.improve import improve
+from kohort.methods.search.median_cuts import cut_table
+from kohort.progress import Progress, Task
+
+
+def partition_table(
+    method: Method, points: Points, checks: Checks, options: Any, seed: int, block: int, progress: Progress, rounds: int = 0
+) -> Partition:
+    """What a method makes of a table, finished and improved: every group keeps the promise, no more is left out than allowed."""
+    run = Run(method, options, seed, block, rounds, progress)
+    return progress.aside(lambda: run.as_one(points, checks)) if run.is_one_block(points.rows) else run.in_blocks(points, checks)
+
+
+def made_by(method: Method, points: Points, checks: Checks, options: Any, seed: int, progress: Progress) -> Partition:
+    """What a method makes of a block. A promise that its groups keep anyway changes nothing."""
+    if method.asks_while_grouping and checks.beyond_k:
+        with suppress(PromiseError):
+            plain = method.partition(points, checks.k_alone(), options, seed, progress)
+            if checks.standing(plain.labels).all():
+                return plain
+    return method.partition(points, checks, options, seed, progress)
+
+
+@dataclass(frozen=True)
+class Tale:
+    """What happened in some blocks; tales of different parts of a table add up."""
+
+    rows: int = 0
+    blocks: int = 0
+    suppressed: int = 0
+    taken: Mapping[str, int] = field(default_factory=dict)
+    """In how many blocks each start was taken, if there was a choice."""
+    tried: frozenset[str] = frozenset()
+    costs: tuple[int, int] = (0, 0)
+    """Before and after improvement."""
+
+    def __add__(self, other: Tale) -> Tale:
+        taken = dict(Counter(self.taken) + Counter(other.taken))
+        costs = self.costs[0] + other.costs[0], self.costs[1] + other.costs[1]
+        counts = self.rows + other.rows, self.blocks + other.blocks, self.suppressed + other.suppressed
+        return Tale(*counts, taken, self.tried | other.tried, costs)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One method at work."""
+
+    method: Method
+    options: Any
+    seed: int
+    block: int
+    rounds: int
+    progress: Progress
+
+    def is_one_block(self, rows: int) -> bool:
+        """Whether a table of so many rows is worked on at once."""
+        return not self.method.in_blocks or not self.block or rows <= 2 * self.block
+
+    def as_one(self, points: Points, checks: Checks) -> Partition:
+        """The whole table at once."""
+        made = self._made(points, checks, self.seed)
+        if made.boxes is not None:
+            return made
+        before, after = self._finished(made, points, checks, self.seed, block=False)
+        labels = finishing.stand_alone(points, checks, after, self.progress)
+        return Partition(labels, told=self.told(points, checks, self._tale(points, made, before, after)))
+
+    def in_blocks(self, points: Points, checks: Checks) -> Partition:
+        """Block by block, each by itself."""
+        labels, tale = self.of_part(points, checks)
+        labels = finishing.stand_alone(points, checks, labels, self.progress)
+        return Partition(labels, blocks=tale.blocks, told=self.told(points, checks, tale))
+
+    def of_part(self, points: Points, checks: Checks) -> tuple[NDArray[np.int64], Tale]:
+        """A part of a table that cuts have made, in blocks: it comes out the same whatever the other parts are."""
+        if not self.method.in_blocks:
+            made = self._made(points, checks, self.seed)
+            return made.labels, Tale(points.rows, 1)
+        blocks = rows_of_blocks(cut_table(points, checks, self.progress, largest=self.block))
+        labels = [np.empty(0, np.int64)] * len(blocks)
+        tales = [Tale()] * len(blocks)
+
+        def work(number: int) -> Task:
+            def task() -> Iterable[Task]:
+                inside, bound = points.take(blocks[number]), checks.take(blocks[number])
+                own = own_seed(self.seed, block_number(inside))
+                try:
+                    made = self._made(inside, bound, own)
+                except PromiseError as error:
+                    raise PromiseError(f"In a block of {inside.rows:,} rows (--block, 0 = none): {error}") from None
+                before, labels[number] = self._finished(made, inside, bound, own, block=True)
+                tales[number] = self._tale(inside, made, before, labels[number])
+                return ()
+
+            return task
+
+        self.progress.run([work(number) for number in range(len(blocks))])
+        return _joined(blocks, labels), sum(tales, Tale())
+
+    def told(self, points: Points, checks: Checks, tale: Tale) -> tuple[str, ...]:
+        """What was done and why, in sentences."""
+        return *self._ignored(points), *_chosen(tale), *_fell(points, checks, tale, self.rounds)
+
+    def _tale(self, points: Points, made: Partition, before: NDArray[np.int64], after: NDArray[np.int64]) -> Tale:
+        taken, suppressed = {made.start: 1} if made.start else {}, int(np.count_nonzero(after < 0))
+        costs = (0, 0)
+        if self.rounds:
+            searched = points.searched()
+            tables = searched.costs()
+            first = total_cost(searched, before, tables)
+            costs = first, first if after is before else total_cost(searched, after, tables)
+        return Tale(points.rows, 1, suppressed, taken, frozenset(made.starts), costs)
+
+    def _ignored(self, points: Points) -> list[str]:
+        """That an objective or a workload was named which nothing went by."""
+        named = []
+        if not (self.rounds or self.method.effort or points.objective == "leaf"):
+            named.append(f"the objective {points.objective}")
+        if not (self.rounds or self.method.goes_by_workload or points.wanted is None):
+            named.append("the workload")
+        instead = "; improvement would (--effort 1)" if not self.method.recodes_globally else ""
+        return [f"{self.method.name} goes by its paper, not by {' and '.join(named)}{instead}."] if named else []
+
+    def _made(self, points: Points, checks: Checks, seed: int) -> Partition:
+        return made_by(self.method, points, checks, self.options, seed, self.progress)
+
+    def _finished(
+        self, made: Partition, points: Points, checks: Checks, seed: int, *, block: bool
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The method's groups as they may stand, and after improvement."""
+        if not self.rounds:
+            labels = finishing.finish(points, checks, made.labels, self.progress, block=block)
+            return labels, labels
+        all_stay = replace(checks, suppress=0) if checks.standing(made.labels).all() else checks
+        before = finishing.finish(points, all_stay, made.labels, self.progress, block=block)
+        after = improve(points, all_stay, before, self.rounds, seed, self.progress)
+        if checks.budget:
+            fewer = self._without_outliers(points, checks, seed)
+            searched, tables = points.searched(), points.searched().costs()
+            if total_cost(searched, fewer, tables) < total_cost(searched, after, tables):
+                return before, fewer
+        return before, after
+
+    def _without_outliers(self, points: Points, checks: Checks, seed: int) -> NDArray[np.int64]:
+        """The method over the rows that are left when outliers are: found in groups twice as large, which can spare some."""
+        twice = replace(checks, promise=checks.promise.model_copy(update={"k": 2 * checks.k}), suppress=0)
+        large = np.zeros(points.rows, np.int64)
+        if twice.standing(large).all():
+            large = finishing.finish(points, twice, self._made(points, twice, seed).labels, self.progress, block=True)
+        labels = finishing.suppress_records(points, checks, large, checks.budget, self.progress)
+        kept = np.flatnonzero(labels >= 0)
+        inside, bound = points.take(kept), replace(checks.take(kept), suppress=0)
+        if bound.standing(np.zeros(len(kept), np.int64)).all():
+            before = finishing.finish(inside, bound, self._made(inside, bound, seed).labels, self.progress, block=True)
+            labels[kept] = improve(inside, bound, before, self.rounds, seed, self.progress)
+        return labels
+
+
+def rows_of_blocks(labels: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """The rows of each block, in the order of the table."""
+    return np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
+
+
+def _joined(blocks: Sequence[NDArray[np.int64]], labels: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """The groups of all blocks, numbered through."""
+    whole, groups = np.empty(sum(map(len, blocks)), np.int64), 0
+    for rows, inside in zip(blocks, labels, strict=True):
+        whole[rows] = np.where(inside < 0, -1, inside + groups)
+        groups += int(inside.max(initial=-1)) + 1
+    return whole
+
+
+def _chosen(tale: Tale) -> list[str]:
+    """Which starts were taken, if there was a choice."""
+    if not tale.taken:
+        return []
+    often = sorted(tale.taken.items(), key=lambda start: (-start[1], start[0]))
+    where = [f"{name} in {many:,} of {tale.blocks:,} blocks" if tale.blocks > 1 else name for name, many in often]
+    tried = sorted(tale.tried)
+    why = f"which lost least of {', '.join(tried)}" if len(tried) > 1 else "which suits what is asked"
+    return [f"Started with {', '.join(where)}, {why}."]
+
+
+def _fell(points: Points, checks: Checks, tale: Tale, rounds: int) -> list[str]:
+    """By how much improvement lowered what it was asked to lower; that nobody was left out, although some might."""
+    if not rounds:
+        return []
+    stay = ["Nobody was left out: that would have lost more."] if checks.budget and not tale.suppressed else []
+    if points.objective == "square-error":
+        return [f"Improved the square error by effort {rounds}.", *stay]
+    searched = points.searched()
+    whole = max(int(searched.costs().full.sum()) * tale.rows, 1)
+    first, last = (cost / whole for cost in tale.costs)
+    how = f"fell from {first:.4f} to {last:.4f}" if last < first else f"stays {first:.4f}: nothing better was found"
+    counted = "weighted " if len(set(searched.weights)) > 1 else ""
+    return [f"Improved by effort {rounds}: {counted}{points.objective} loss in the search {how}.", *stay]

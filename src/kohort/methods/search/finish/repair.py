@@ -1,0 +1,122 @@
+"""Repair: a group that may not stand merges with the neighbour for which the total loss grows least, until all may."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.constraints.constraints import Checks
+from kohort.encoding.axes import Measure, Points
+from kohort.encoding.groups import group_boxes, grouped_rows, merged
+from kohort.errors import PromiseError
+from kohort.methods.search.median_cuts import cut_table
+from kohort.progress import Progress
+from kohort.schema.promises import Promise
+
+if TYPE_CHECKING:
+    from kohort.kernels.clusters.nearest_group import Boxes
+    from kohort.kernels.core.widths import AxisTables
+
+TOGETHER = 24  # groups in a neighbourhood, at most
+
+
+def repair(points: Points, checks: Checks, labels: NDArray[np.int64], progress: Progress) -> NDArray[np.int64]:
+    """The same groups where all stand; else the smallest failing one merges first, ties lowest number. -1 stays out."""
+    labels = merged(labels)
+    stands = checks.standing(labels)
+    if stands.all():
+        return labels
+    if len(stands) > 1:
+        labels = merge_failing(points, checks, labels, stands, progress)
+        progress.check()
+    if not checks.standing(labels).all():
+        checks.only(np.flatnonzero(labels >= 0)).require_whole_table()
+        raise PromiseError("Not even all rows as one group keep what is promised.")
+    return labels
+
+
+def merge_failing(
+    points: Points,
+    checks: Checks,
+    labels: NDArray[np.int64],
+    stands: NDArray[np.bool_],
+    progress: Progress,
+    *,
+    seed: int = -1,
+    measure: Measure = "height",
+) -> NDArray[np.int64]:
+    """Merge until all stand or one is left: the smallest failing group first, or, with a seed, one that is drawn."""
+    step = 0
+    while len(stands) > 1 and not stands.all():
+        progress.check()
+        labels, stands, step = _merge_some(points, checks, labels, stands, progress, seed, step, measure)
+    return labels
+
+
+def _merge_some(
+    points: Points,
+    checks: Checks,
+    labels: NDArray[np.int64],
+    stands: NDArray[np.bool_],
+    progress: Progress,
+    seed: int,
+    step: int,
+    measure: Measure,
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], int]:
+    """Merge until a quarter of the groups is gone: those that grew are then put into neighbourhoods anew."""
+    from kohort.kernels.clusters import merge_groups as merging
+
+    groups = len(stands)
+    order, first = grouped_rows(labels)
+    head, tail = order[first[:-1]], order[first[1:] - 1]
+    following = np.full(points.rows, -1)
+    following[order[:-1]] = order[1:]
+    following[tail] = -1
+    goes_to = np.arange(groups)
+    tables = points.kernel_tables(measure)
+    boxes, secrets = _neighbourhoods(points, labels, np.diff(first), head, tables), checks.row_secrets
+    next_step = merging.merge_failing(
+        tables, checks.rules, checks.tally(), secrets, boxes, head, tail, following, stands, goes_to,
+        groups * 3 // 4, seed, np.int64(step), np.empty_like(secrets), progress.slot(),
+    )  # fmt: skip
+    left = goes_to == np.arange(groups)
+    while (goes_to[goes_to] != goes_to).any():  # what was merged into a group that was merged later
+        goes_to = goes_to[goes_to]
+    return merged(labels, goes_to), stands[left], int(next_step)
+
+
+def _neighbourhoods(
+    points: Points, labels: NDArray[np.int64], sizes: NDArray[np.int64], head: NDArray[np.int64], tables: AxisTables
+) -> Boxes:
+    """The groups' boxes in neighbourhoods: the table of one row a group, cut until few are left together."""
+    from kohort.kernels.clusters import nearest_group as neighbours
+    from kohort.kernels.core.group_boxes import box_costs
+
+    groups, axes = len(sizes), len(points.axes)
+    near = cut_table(points.take(head), Checks(Promise(k=2), groups), Progress(1), largest=TOGETHER)
+    place_to_group = np.argsort(near, kind="stable")
+    low, high = (ends[place_to_group] for ends in group_boxes(points, labels))
+    costs = np.empty(groups, np.int64)
+    box_costs(tables, low, high, costs)
+    many = np.bincount(near)
+    boxes = neighbours.Boxes(
+        low=low,
+        high=high,
+        sizes=sizes[place_to_group],
+        costs=costs,
+        number=place_to_group,
+        place=np.argsort(place_to_group),
+        home=near[place_to_group],
+        first=np.cumsum(many) - many,
+        many=many,
+        bounds=np.empty((2, axes, len(many)), np.int64),
+        dearest=np.empty(len(many), np.int64),
+        smallest=np.empty(len(many), np.int64),
+        least_cost=np.empty(len(many), np.int64),
+        by_code=np.empty((axes, max(axis.size for axis in points.axes)), np.int64),
+    )
+    for neighbourhood in range(len(many)):
+        neighbours.settle(boxes, neighbourhood)
+    return boxes

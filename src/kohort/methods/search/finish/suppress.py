@@ -1,0 +1,48 @@
+"""Suppression: rows that are left out so that the others lose less.
+
+First whole groups that may not stand, the smallest first, as many as the budget allows. Then, one after the other, the record
+whose removal lowers the total loss most; a record that is left out costs 1 per cell, and its group must still stand.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.constraints.constraints import Checks
+from kohort.encoding.axes import Points
+from kohort.encoding.groups import grouped_rows
+from kohort.progress import Progress
+
+
+def suppress_failing(checks: Checks, labels: NDArray[np.int64], budget: int) -> NDArray[np.int64]:
+    """Leave out groups that may not stand, the smallest first, ties lowest number, while they fit into the budget."""
+    stands = checks.standing(labels)
+    if stands.all() or not budget:
+        return labels
+    sizes = np.bincount(labels[labels >= 0])
+    failing = np.flatnonzero(~stands)
+    failing = failing[np.argsort(sizes[failing], kind="stable")]
+    gone = failing[np.cumsum(sizes[failing]) <= budget]
+    return np.where(np.isin(labels, gone), -1, labels)
+
+
+def suppress_records(
+    points: Points, checks: Checks, labels: NDArray[np.int64], budget: int, progress: Progress
+) -> NDArray[np.int64]:
+    """Leave out at most `budget` records, each time the one without which the release loses least."""
+    from kohort.kernels.clusters import suppress_records as kernels
+
+    rows, first = grouped_rows(labels)
+    sizes = np.diff(first)
+    codes = np.take(points.codes, rows, axis=0)
+    by_axis = np.array([np.lexsort((codes[:, axis], labels[rows])) for axis in range(codes.shape[1])], np.int64)
+    ends = np.repeat(np.column_stack([first[:-1], first[1:] - 1])[:, np.newaxis, :], codes.shape[1], axis=1)
+    gone = np.zeros(len(rows), np.bool_)
+    secrets = np.take(checks.row_secrets, rows, axis=0)
+    members = kernels.Members(first, rows, codes, secrets, by_axis, ends, sizes, gone)
+    kernels.suppress(points.kernel_tables(), checks.rules, checks.tally(), members, checks.beyond_k, budget, progress.slot())
+    progress.check()
+    left = labels.copy()
+    left[rows[gone]] = -1
+    return left

@@ -1,0 +1,82 @@
+"""A table split top-down by what each cut gains: a node against the rest, a number at a value, a box out of the rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.constraints.constraints import Checks
+from kohort.encoding.axes import Points
+from kohort.encoding.groups import grouped_rows
+from kohort.progress import Progress
+
+if TYPE_CHECKING:
+    from kohort.kernels.cuts.cut_workspace import Bench
+    from kohort.kernels.cuts.gain_cuts import Promised
+
+STEPS = 20  # axes by which a box is narrowed, at most
+LEAST = (4_096, 256, 0)  # parts smaller than this are laid out anew before they are cut further: fewer values to count
+
+
+def split_table(points: Points, checks: Checks, steps: int, progress: Progress) -> NDArray[np.int64]:
+    """A label per row: parts that no cut improves, or none is allowed in."""
+    from kohort.kernels.cuts.cut_workspace import lay_out
+    from kohort.kernels.cuts.gain_cuts import split
+
+    tables, bench, promised = points.costs(), bench_for(points, checks, points.rows), promised_by(checks)
+    labels, luck, no_limit = np.zeros(points.rows, np.int64), np.zeros(1, np.uint64), np.iinfo(np.int64).max
+    for least in LEAST:
+        order, first = grouped_rows(labels)
+        groups = 0
+        for begin, end in zip(first[:-1].tolist(), first[1:].tolist(), strict=True):
+            progress.check()
+            rows, many = order[begin:end], 1
+            if end - begin >= max(least, 2 * checks.k):
+                lay_out(tables, points.codes, rows, bench)
+                many, _cost = split(checks.k, promised, rows, bench, least, steps, 0.0, luck, no_limit)
+                parts = np.repeat(np.arange(many), np.diff(bench.parts[:many], axis=1)[:, 0])
+                places = np.concatenate([np.arange(*part) for part in bench.parts[:many].tolist()])
+                labels[rows[bench.order[places]]] = groups + parts
+            else:
+                labels[rows] = groups
+            groups += many
+    return labels
+
+
+def promised_by(checks: Checks) -> Promised | None:
+    """What is asked beyond k, for one thread."""
+    from kohort.kernels.cuts.gain_cuts import Promised
+
+    return Promised(checks.rules, checks.tally(), checks.row_secrets) if checks.beyond_k else None
+
+
+def bench_for(points: Points, checks: Checks, records: int) -> Bench:
+    """Scratch to cut up to so many records."""
+    from kohort.kernels.cuts.cut_workspace import Bench
+
+    axes, longest = len(points.axes), max((axis.size for axis in points.axes), default=1)
+    records = min(records, points.rows)
+    values = min(records, longest)
+    return Bench(
+        rank=np.empty((axes, records), np.int32),
+        distinct=np.empty(axes, np.int64),
+        of_axis=np.empty((axes, 5)),
+        ends=np.empty((4, axes, values)),
+        gap=np.empty((axes, values), np.int64),
+        runs=np.empty((2, axes, 2 * values), np.int32),
+        many_runs=np.empty(axes, np.int64),
+        counts=np.empty((axes, values), np.int32),
+        near=np.empty((3, values + 1), np.int32),
+        box=np.empty((3, axes), np.int64),
+        kept=np.empty(records, np.int32),
+        depth=np.empty(records, np.int32),
+        order=np.empty(records, np.int32),
+        opened=np.empty((records + 2, 2 * axes + 2), np.int32),
+        parts=np.empty((records, 2), np.int64),
+        values=np.empty(values, np.int64),
+        by_code=np.empty(longest, np.int32),
+        keys=np.empty(records, np.int64),
+        members=np.empty((records, checks.row_secrets.shape[1]), np.int64),
+    )

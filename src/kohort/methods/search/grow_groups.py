@@ -1,0 +1,75 @@
+"""What methods share that grow groups from records: the free records as kernels want them, and joining what is left."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.constraints.constraints import Checks
+from kohort.encoding.axes import Points
+from kohort.encoding.groups import group_boxes
+from kohort.progress import Progress
+
+if TYPE_CHECKING:
+    from kohort.kernels.clusters.free_records import Pool
+    from kohort.kernels.clusters.grow_group import Group
+
+
+def pool_of(points: Points, order: NDArray[np.int64] | None = None) -> Pool:
+    """The rows as free records, in this order."""
+    from kohort.kernels.clusters.free_records import Pool
+
+    rows = np.arange(points.rows) if order is None else order.astype(np.int64, copy=True)
+    places = np.empty((len(points.axes), len(rows)), np.int32)
+    values: list[NDArray[np.int64]] = []
+    first = [0]
+    for number, axis in enumerate(points.axes):
+        codes = points.codes[rows, number]
+        occurs = np.bincount(codes, minlength=axis.size) > 0
+        places[number] = (np.cumsum(occurs) - 1 + first[-1])[codes]
+        values.append(np.flatnonzero(occurs))
+        first.append(first[-1] + len(values[-1]))
+    return Pool(
+        places=places,
+        first=np.array(first, np.int64),
+        values=np.concatenate([np.empty(0, np.int64), *values]),
+        rows=rows,
+        costs=np.empty(len(rows), np.int64),
+        by_value=np.empty(first[-1], np.int64),
+        change=np.empty(first[-1], np.int64),
+        by_code=np.empty(max((axis.size for axis in points.axes), default=0), np.int64),
+        box=np.empty((2, len(points.axes)), np.int64),
+        taken=np.zeros(len(rows), np.bool_),
+        out=np.empty(len(rows), np.int64),
+        counts=np.array([len(rows), 0], np.int64),
+    )
+
+
+def group_for(checks: Checks) -> Group:
+    """An empty group that can hold every row."""
+    from kohort.kernels.clusters.grow_group import Group
+
+    return Group(
+        tally=checks.tally(),
+        members=np.empty_like(checks.row_secrets),
+        records=np.empty(checks.rows, np.int64),
+        size=np.zeros(1, np.int64),
+        wanted=np.empty(int(checks.rules.first[-1]), np.bool_),
+    )
+
+
+def join_rest(points: Points, checks: Checks, labels: NDArray[np.int64], rest: NDArray[np.int64], progress: Progress) -> None:
+    """Let rows without a group, in this order, join the one whose loss grows least by them; changes the labels."""
+    from kohort.kernels.clusters.join_leftovers import join
+
+    if labels.max(initial=-1) < 0 or not len(rest):
+        return
+    low, high = group_boxes(points, labels)
+    secrets, codes = checks.row_secrets, points.codes.astype(np.int64)
+    join(
+        points.kernel_tables(), checks.rules, checks.tally(), secrets, codes, rest, checks.beyond_k, low, high,
+        np.bincount(labels[labels >= 0]), labels, np.empty_like(secrets), progress.slot(),
+    )  # fmt: skip
+    progress.check()

@@ -1,0 +1,30 @@
+"""After the method: its groups improved, round by round, by what the user wants to keep. No group ever breaks the promise."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.constraints.constraints import Checks
+from kohort.encoding.axes import Points
+from kohort.methods.search.improve.regrouping import regroup
+from kohort.methods.search.improve.square_error import improve_square_error
+from kohort.progress import Progress
+
+__all__ = ["improve"]
+
+
+def improve(
+    points: Points, checks: Checks, labels: NDArray[np.int64], rounds: int, seed: int, progress: Progress
+) -> NDArray[np.int64]:
+    """Groups that lose less by the points' objective, or the same ones; -1 stays out."""
+    kept = np.flatnonzero(labels >= 0)
+    if not rounds or not len(kept):
+        return labels
+    search = improve_square_error if points.objective == "square-error" else regroup
+    better = labels.copy()
+    if len(kept) < len(labels):
+        points, checks = points.take(kept), checks.take(kept)
+    better[kept] = search(points.searched(), checks, labels[kept], rounds, seed, progress)
+    progress.check()
+    return better

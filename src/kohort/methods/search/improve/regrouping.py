@@ -1,0 +1,135 @@
+"""Improvement by regrouping: sweep after sweep, pools of a few groups are cut anew, and what loses less is kept.
+
+In each sweep the groups are put into cells of near ones, each time others, and the cells are worked on side by side. Early
+sweeps let a pool become a little dearer, later ones do not: that leads out of arrangements in which no pool by itself can be
+better. The result is the best that was seen at the end of a sweep, and ends early once sweeps find nothing better.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.constraints.constraints import Checks
+from kohort.encoding.axes import Points
+from kohort.encoding.groups import grouped_rows, merged, total_cost
+from kohort.encoding.row_order import own_seed, splitmix64
+from kohort.methods.search.gain_cuts import STEPS, bench_for, promised_by
+from kohort.methods.search.median_cuts import cut_table
+from kohort.progress import Progress, Task
+from kohort.schema.promises import Promise
+
+if TYPE_CHECKING:
+    from kohort.kernels.cuts.cut_workspace import Bench
+    from kohort.kernels.cuts.gain_cuts import Promised
+
+SWEEPS = 10  # of a round, times the root of the mean size: larger groups are fewer, and need more sweeps to settle
+MOST_SWEEPS = 150
+TINY, SMALL = 500, 10_000  # rows
+CELL = 500  # groups in a cell, at most
+POOL = 8_192  # records in a pool, at most
+PARTNERS, NEARBY, TRIES, NOISE = 3, 4, 4, 0.25
+TOLERANCE = 0.02  # of the first sweep; none is left after three quarters of them
+IDLE = 3  # sweeps without gain, and without tolerance, after which nothing more is expected
+HOPELESS = 0.9995  # of the cost at the beginning
+
+
+def regroup(
+    points: Points, checks: Checks, labels: NDArray[np.int64], rounds: int, seed: int, progress: Progress
+) -> NDArray[np.int64]:
+    """Groups that lose less, or the same ones. Every row has a label."""
+    tables = points.costs()
+    best, least, idle = labels, total_cost(points, labels, tables), 0
+    begun = least
+    sweeps = rounds * _sweeps(points.rows, int(labels.max()) + 1)
+    workshop = _Workshop(points, checks)
+    progress.begin_improving(least)
+    done = progress.slot()
+    for sweep in range(sweeps):
+        progress.check()
+        done[0] = points.rows * sweep // sweeps
+        tolerance = TOLERANCE * max(0.0, 1 - sweep / (0.75 * sweeps))
+        labels = workshop.sweep(labels, tolerance, own_seed(seed, sweep), progress)
+        cost = total_cost(points, labels, tables)
+        idle = 0 if cost < least or tolerance else idle + 1
+        if cost < least:
+            progress.improved(least - cost)
+            best, least = labels, cost
+        if idle == IDLE or not least or _is_hopeless(points.rows, sweep / sweeps, least / begun):
+            break
+    return best
+
+
+def _is_hopeless(rows: int, done: float, left: float) -> bool:
+    """Whether hardly anything was gained in a quarter of the sweeps: promises that are hard to keep leave no choice."""
+    return rows >= TINY and done >= 0.25 and left > HOPELESS
+
+
+def _sweeps(rows: int, groups: int) -> int:
+    """How many a round has. Tables of a few thousand rows take little time, so they get more; a few hundred soon settle."""
+    often = min(5, 1 + SMALL // rows) if rows >= TINY else 1
+    return often * min(MOST_SWEEPS, round(SWEEPS * math.sqrt(rows / groups)))
+
+
+class _Workshop:
+    """What every sweep needs of the table, and benches that tasks hand on."""
+
+    def __init__(self, points: Points, checks: Checks) -> None:
+        self._points, self._checks, self._tables = points, checks, points.costs()
+        self._following = np.empty(points.rows, np.int64)
+        self._spare: list[tuple[Bench, Promised | None]] = []
+
+    @contextmanager
+    def _borrowed(self) -> Iterator[tuple[Bench, Promised | None]]:
+        new = not self._spare
+        spare = (bench_for(self._points, self._checks, POOL), promised_by(self._checks)) if new else self._spare.pop()
+        yield spare
+        self._spare.append(spare)
+
+    def sweep(self, labels: NDArray[np.int64], tolerance: float, seed: int, progress: Progress) -> NDArray[np.int64]:
+        """Labels after a pool was opened around every group."""
+        from kohort.kernels.clusters.regrouping import Search, improve_cell
+
+        points, checks = self._points, self._checks
+        order, first = grouped_rows(labels)
+        search = Search(PARTNERS, NEARBY, TRIES, STEPS, NOISE, tolerance)
+        cells = cells_of(points, order, first, seed)
+        used, numbers = np.zeros(len(cells) + 1, np.int64), np.empty(points.rows, np.int64)
+
+        def work(number: int) -> Task:
+            def task() -> Iterable[Task]:
+                with self._borrowed() as (bench, promised):
+                    used[number + 1] = improve_cell(
+                        self._tables, checks.k, promised, points.codes, order, first, cells[number], search,
+                        seed, bench, self._following, numbers, progress.slot(),
+                    )  # fmt: skip
+                return ()
+
+            return task
+
+        if len(cells) == 1:
+            work(0)()
+        else:
+            progress.run([work(number) for number in range(len(cells))])
+        cell_of_group = np.empty(len(first) - 1, np.int64)
+        for number, cell in enumerate(cells):
+            cell_of_group[cell] = number
+        return merged(numbers + np.cumsum(used)[cell_of_group[labels]])
+
+
+def cells_of(points: Points, order: NDArray[np.int64], first: NDArray[np.int64], seed: int) -> list[NDArray[np.int64]]:
+    """Groups in cells of near ones: a row drawn from each group, and these cut by axes that count as much as is drawn."""
+    groups = len(first) - 1
+    if groups <= CELL:
+        return [np.arange(groups)]
+    drawn = splitmix64(np.arange(groups + len(points.axes), dtype=np.uint64) ^ np.uint64(seed))
+    share = (drawn >> np.uint64(11)) / 2.0**53
+    rows = order[first[:-1] + (share[:groups] * np.diff(first)).astype(np.int64)]
+    some = Points(np.take(points.codes, rows, axis=0), points.axes, tuple((2.0 ** (6 * share[groups:])).tolist()))
+    cell = cut_table(some, Checks(Promise(k=2), groups), Progress(1), largest=CELL)
+    return np.split(np.argsort(cell, kind="stable"), np.cumsum(np.bincount(cell))[:-1])

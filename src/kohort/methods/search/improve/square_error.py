@@ -1,0 +1,178 @@
+"""Improvement of a partition for microaggregation: less square error, with groups that keep the promise throughout.
+
+Ours: a variable neighbourhood search (Mladenovic, Hansen 1997). Each group in turn, in random order, is pooled with some of
+its nearest. Rows move and swap until none gains; then, twice, the pool is grouped anew, from random rows that take their
+nearest, into as many groups, one fewer or one more, or by a few random swaps, and settles again. The best is kept; in early
+sweeps something worse by up to a fiftieth, as in threshold accepting (Dueck, Scheuer 1990). The best of all is returned.
+
+Distances are those of `mdav`: numbers in standard deviations of the whole table, where all columns are numbers and none is
+missing; else section 1 of ALGORITHMS.md, squared on each axis. A column's weight counts on the square. Where columns are
+categories or values are missing, a group's error is that of its pairs: for numbers the two are the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.constraints.constraints import Checks
+from kohort.encoding.axes import UNIT, NumericAxis, Points
+from kohort.encoding.groups import grouped_rows, merged
+from kohort.encoding.row_order import own_seed
+from kohort.methods.search.features import runs_of, shares
+from kohort.methods.search.median_cuts import cut_table
+from kohort.progress import Progress
+
+if TYPE_CHECKING:
+    from kohort.kernels.centroids.centroid_tree import Nest
+    from kohort.kernels.centroids.centroids import Space
+    from kohort.kernels.centroids.square_pool import Asked, Pool
+    from kohort.kernels.core.promise_rules import Whole
+
+SWEEPS = 20  # of a round, over all groups, with pools of up to ROWS; fewer with larger ones
+SMALL = 10_000  # rows: smaller tables are swept up to three times as often if only k is asked, as luck counts more, time less
+LOOSE = 0.02  # by which part of its error a pool may become worse, at first
+NOISE = 1e-9  # of the error: a smaller gain is none
+AT_ONCE = 4  # sweeps with the same neighbours
+NEIGHBOURS = 18  # of a group, from which its pool is drawn
+TOGETHER = 12  # groups in a pool
+ROWS = 160  # in a pool, unless k asks for more
+MOST_ROWS = 3000  # in a pool: it needs memory and time by the square
+INNERMOST = 8  # groups in a box that is not halved further
+
+Labels = NDArray[np.int64]
+
+
+def improve_square_error(points: Points, checks: Checks, labels: Labels, rounds: int, seed: int, progress: Progress) -> Labels:
+    """The same rows in groups of no more square error, numbered from 0; rows with -1 stay out. Ends if a round gains nothing."""
+    labels = merged(labels)
+    if rounds < 1 or np.count_nonzero(labels >= 0) < 2 * checks.k:
+        return labels
+    pool_rows = min(max(ROWS, 3 * checks.k), MOST_ROWS)
+    best = _cut_large(points, checks, labels, pool_rows // 2, progress)
+    search = _Search(points, checks, pool_rows, progress)
+    often = 1 if checks.beyond_k else min(3, 1 + SMALL // points.rows)  # asking a promise takes longer than all else
+    sweeps = max(1, SWEEPS * often * ROWS // pool_rows)
+    for number in range(rounds):
+        before, labels, gained, most = best, best, 0.0, 0.0
+        for sweep in range(0, sweeps, AT_ONCE):
+            after = min(sweep + AT_ONCE, sweeps)
+            seeds = [own_seed(seed, number * sweeps + each) for each in range(sweep, after)]
+            labels, gain = search.improve(labels, seeds, LOOSE * max(0.0, 1 - after / (0.8 * sweeps)))
+            gained += gain
+            if gained > most + NOISE * search.error:
+                best, most = labels, gained
+        if best is before:
+            break
+    return best
+
+
+def _cut_large(points: Points, checks: Checks, labels: Labels, largest: int, progress: Progress) -> Labels:
+    """Groups of more rows than a pool has room for are cut as Mondrian does: no part has a larger error than the whole."""
+    by_group, first = grouped_rows(labels)
+    labels, groups = labels.copy(), len(first) - 1
+    for group in np.flatnonzero(np.diff(first) > max(largest, 2 * checks.k - 1)).tolist():
+        rows = by_group[first[group] : first[group + 1]]
+        parts = cut_table(points.take(rows), checks.take(rows), Progress(1))
+        progress.check()
+        labels[rows] = np.where(parts == 0, group, groups + parts - 1)
+        groups += int(parts.max())
+    return labels
+
+
+class _Search:
+    """What the sweeps over one table share."""
+
+    def __init__(self, points: Points, checks: Checks, pool_rows: int, progress: Progress) -> None:
+        from kohort.kernels.centroids.centroids import Space
+        from kohort.kernels.centroids.square_pool import Asked, Pool
+
+        values, (shape, runs, power) = _places(points), runs_of(replace(points, weights=_roots(points)))
+        self.space: Space = Space(values, np.arange(points.rows), np.ones(len(points.axes)), shape, runs / UNIT, power)
+        self._progress = progress
+        self.error = 0.0
+        """About that of the groups last seen."""
+        most = TOGETHER + 3  # some are split
+        rows, group = np.empty((2, pool_rows), np.int64)
+        sizes, seeds = np.empty((2, most), np.int64)
+        pairs, inverse, to = np.empty((3, most))
+        sums, own, apart = np.empty((most, pool_rows)), np.empty(pool_rows), np.empty((pool_rows, pool_rows))
+        self.pool: Pool = Pool(rows, apart, group, sizes, sums, pairs, inverse, own, to, seeds)
+        secrets = checks.row_secrets
+        mine = np.empty((pool_rows, secrets.shape[1]), np.int64)
+        self.asked: Asked = Asked(checks.k, checks.beyond_k, checks.rules, checks.tally(), secrets, mine)
+
+    def improve(self, labels: Labels, seeds: Sequence[int], loose: float) -> tuple[Labels, float]:
+        """Find neighbours, then pool every group with its own, once for each seed. Returns the groups, and what was gained."""
+        from kohort.kernels.centroids import square_search as kernels
+        from kohort.kernels.centroids.centroids import Members
+        from kohort.kernels.centroids.square_search import TRIES
+
+        sizes = np.bincount(labels[labels >= 0])
+        groups, room = len(sizes), len(sizes) * (1 + TRIES * len(seeds))
+        members = Members(np.full(room, -1), np.full(len(labels), -1))
+        kernels.chain(members, labels)
+        state = self._progress.slot()
+        middles, spread = np.empty((groups, self.space.values.shape[1])), np.empty(groups)
+        pool_rows = len(self.pool.rows)
+        kernels.describe(self.space, members, middles, spread, np.empty(int(sizes.max())))
+        self.error = float(spread.sum())
+        near = self._near(middles, state)
+        sizes = np.concatenate([sizes, np.zeros(room - groups, np.int64)])
+        order, taken, best = (np.empty(size, np.int64) for size in (groups, len(self.pool.sizes), pool_rows))
+        scratch = order, taken, best, np.empty(pool_rows)
+        used: Whole = groups
+        gained = 0.0
+        for seed in seeds:
+            found = members, near, spread, sizes
+            used, gain = kernels.sweep(self.space, self.asked, self.pool, *found, *scratch, TOGETHER, used, loose, seed, state)
+            gained += gain
+        self._progress.check()
+        changed = np.full(len(labels), -1)
+        kernels.unchain(members, changed)
+        return merged(changed), gained
+
+    def _near(self, middles: NDArray[np.float64], state: NDArray[np.int64]) -> Labels:
+        """The nearest groups of each."""
+        from kohort.kernels.centroids.centroid_tree import build
+        from kohort.kernels.centroids.square_search import find_near
+
+        groups = len(middles)
+        near = np.empty((groups, min(NEIGHBOURS, groups)), np.int64)
+        centres, nest = self.space._replace(values=middles, point=np.arange(groups)), _empty_nest(groups, middles.shape[1])
+        build(centres, middles, nest)
+        find_near(centres, nest, near, np.empty(near.shape[1]), state)
+        return near
+
+
+def _empty_nest(groups: int, axes: int) -> Nest:
+    from kohort.kernels.centroids.centroid_tree import Nest
+
+    depth = max(0, (groups - 1) // INNERMOST).bit_length()
+    boxes = 2 ** (depth + 1) - 1
+    first, last, lowest, room = np.empty((4, boxes), np.int64)
+    order, place, home = np.empty((3, groups), np.int64)
+    low, high = np.empty((2, boxes + groups, axes))
+    return Nest(low, high, first, last, lowest, room, order, place, home, np.empty(depth + 2, np.int64), np.empty(depth + 2))
+
+
+def _roots(points: Points) -> tuple[float, ...]:
+    """What makes the square of a distance count by its column's weight."""
+    return tuple(map(math.sqrt, points.weights))
+
+
+def _places(points: Points) -> NDArray[np.float64]:
+    """(rows, axes): where numbers lie, -1 = missing; the codes of categories."""
+    by_deviation = all(isinstance(axis, NumericAxis) for axis in points.axes) and not any(points.some_missing)
+    values = points.codes.astype(np.float64)
+    for number, (axis, root) in enumerate(zip(points.axes, _roots(points), strict=True)):
+        if isinstance(axis, NumericAxis):
+            unit = points.deviations[number] if by_deviation else 1.0
+            place = shares(points, number) * (root / unit if unit else 0.0)
+            values[:, number] = np.where(points.codes[:, number] == 0, -1.0, place)
+    return values

@@ -1,0 +1,134 @@
+"""A table cut in two, and each part again: into Mondrian's classes, into blocks, or into neighbourhoods of a few records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.constraints.constraints import Checks
+from kohort.encoding.axes import Points
+from kohort.progress import Progress, Task
+
+if TYPE_CHECKING:
+    from kohort.kernels.core.packed import Layout
+    from kohort.kernels.core.promise_rules import Tally
+    from kohort.kernels.cuts.guarded_cuts import Guard
+    from kohort.kernels.cuts.workload_cuts import Asking
+
+SMALL = 1 << 15  # rows that one kernel call finishes without returning: enough to hide the cost of a task
+
+
+def cut_table(
+    points: Points, checks: Checks, progress: Progress, *, relaxed: bool = False, largest: int = 0, answering: float | None = None
+) -> NDArray[np.int64]:
+    """A label per row: parts that cannot be cut, or that have no more rows than `largest`. What a workload gains by comes
+    first; with `answering` nothing else is cut, and nothing that gains less than this a row.
+    """
+    cutting = _Cutting(points, checks, progress, relaxed=relaxed, largest=largest, answering=answering)
+    if points.rows:
+        progress.run([partial(cutting.cut, 0, points.rows, 0)])
+    labels = np.empty(points.rows, np.int64)
+    labels[cutting.ids[0]] = np.cumsum(cutting.begins) - 1
+    return labels
+
+
+class _Cutting:
+    """One table being cut. Parts lie side by side in its arrays; `kernels.mondrian` says how."""
+
+    def __init__(
+        self, points: Points, checks: Checks, progress: Progress, *, relaxed: bool, largest: int, answering: float | None
+    ) -> None:
+        from kohort.kernels.core.packed import pack
+
+        self._points, self._checks, self._progress = points, checks, progress
+        self._relaxed, self._largest, self._answering = relaxed, largest, answering
+        rows, columns = points.codes.shape
+        secrets = checks.row_secrets
+        sizes = [*(axis.size for axis in points.axes), *(secrets.max(axis=0, initial=0) + 1).tolist()]
+        self._layout, word_count = layout_of(sizes, columns)
+        self._words = np.zeros((2, word_count, rows), np.uint64)
+        pack(points.codes, self._layout, 0, self._words[0])
+        pack(secrets, self._layout, columns, self._words[0])
+        self.ids = np.empty((2, rows), np.uint32 if rows < 2**32 else np.uint64)
+        self.ids[0] = np.arange(rows)
+        self.begins = np.zeros(rows, np.bool_)
+        self._tables = points.kernel_tables()
+        self._longest = max(axis.size for axis in points.axes)
+        self._guards = _Guards(checks, self._longest)
+
+    def cut(self, first: int, last: int, side: int) -> Iterable[Task]:
+        """Cut the part first..last once, or, if it is small, until nothing more can be cut."""
+        from kohort.kernels.cuts import mondrian as kernels
+
+        state, columns, longest, largest = self._progress.slot(), len(self._points.axes), self._longest, self._largest
+        scratch = np.empty((3, columns), np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
+        asking = _asking(self._points, self._answering)
+        with self._guards.borrowed(last - first) as guard:
+            rows = (self._words, self.ids, self._layout, first, last, side)
+            piece = (*rows, self._tables, self._checks.k, guard, self._relaxed, *scratch, asking)
+            if last - first <= SMALL and not largest:
+                kernels.cut_all(*piece, self.begins, state)
+                return ()
+            middle = kernels.cut_once(*piece) if last - first > largest else -1
+        if middle < 0:
+            kernels.close(self.ids, first, last, side, self.begins)
+            state[0] = 0 if largest else last - first  # what is cut into blocks is not done yet
+            return ()
+        return partial(self.cut, first, middle, 1 - side), partial(self.cut, middle, last, 1 - side)
+
+
+def _asking(points: Points, answering: float | None) -> Asking | None:
+    """The workload for one task."""
+    if points.wanted is None:
+        return None
+    from kohort.kernels.cuts.workload_cuts import Asking
+
+    wanted, axes = points.wanted, len(points.axes)
+    queries, cuts, pieces = len(wanted.weight), len(wanted.cut), int(np.diff(wanted.cut_first).max()) + 1
+    boxes = pieces, 2, axes
+    shapes = (cuts,), (queries,), boxes, boxes, (pieces,), (pieces, 2, queries), (3, 2, queries), (2, axes)
+    scratch = [np.empty(shape, np.int64) for shape in shapes]
+    return Asking(wanted, answering is not None, answering or 0.0, np.empty(cuts), *scratch)
+
+
+class _Guards:
+    """What a task needs to ask a promise of its cuts. Tallies are as long as there are values, so tasks hand them on."""
+
+    def __init__(self, checks: Checks, longest: int) -> None:
+        self._checks, self._longest = checks, longest
+        self._spare: list[Tally] = []
+
+    @contextmanager
+    def borrowed(self, rows: int) -> Iterator[Guard | None]:
+        if not self._checks.beyond_k:
+            yield None
+            return
+        from kohort.kernels.cuts.guarded_cuts import Guard
+
+        tally = self._spare.pop() if self._spare else self._checks.tally()
+        secrets = np.empty((rows, self._checks.row_secrets.shape[1]), np.int64)
+        yield Guard(self._checks.rules, tally, secrets, *(np.empty(self._longest + more, np.int64) for more in (1, 0)))
+        self._spare.append(tally)
+
+
+def layout_of(sizes: Sequence[int], axes: int) -> tuple[Layout, int]:
+    """Give codes of each size their bits in as few 64-bit words as a first fit finds; none spans two."""
+    from kohort.kernels.core.packed import Layout
+
+    used: list[int] = []
+    word, shift, mask = [], [], []
+    for size in sizes:
+        bits = max(1, (size - 1).bit_length())
+        place = next((number for number, taken in enumerate(used) if taken + bits <= 64), len(used))
+        if place == len(used):
+            used.append(0)
+        word.append(place)
+        shift.append(used[place])
+        mask.append((1 << bits) - 1)
+        used[place] += bits
+    return Layout(axes, np.array(word, np.int64), np.array(shift, np.uint64), np.array(mask, np.uint64)), len(used)

@@ -1,0 +1,4 @@
+"""Groups to published text: the box of each group, the text of each box, and the rows of the release.
+
+Start with `publish`. How a text is read back is `kohort.schema.published_text`; writing files is `kohort.tables`.
+"""

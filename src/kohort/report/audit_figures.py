@@ -1,0 +1,64 @@
+"""The files that a homogeneity analysis is asked for: its graph and its curves. Whole or not there, never over another file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kohort.auditor.evidence import Evidence
+from kohort.auditor.value_class_graph import Cells
+from kohort.errors import RequestError
+from kohort.report.graph_chart import graph_figure
+from kohort.report.graphml import write_graphml
+from kohort.report.homogeneity_chart import curves_figure
+from kohort.report.release_charts import Panels
+from kohort.tables import staging, tables
+
+SUFFIXES = {"graph": (".svg", ".graphml"), "curves": (".svg",)}
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Where the graph and the curves go, if anywhere. They are settings of a run, named by their flags."""
+
+    graph: Path | None
+    curves: Path | None
+    force: bool
+
+    def require(self, sources: Iterable[Any], sensitive: Sequence[str]) -> None:
+        """Refuse, before any work is done, what could not be written in the end."""
+        read = list(sources)
+        for what, target in (("graph", self.graph), ("curves", self.curves)):
+            if target is None:
+                continue
+            if target.suffix.lower() not in SUFFIXES[what]:
+                raise RequestError(f"The {what} (--{what}) can be {' or '.join(SUFFIXES[what])}, not {target.name!r}.")
+            if not sensitive:
+                raise RequestError(f"The {what} (--{what}) shows sensitive columns. Name them with sensitive (--sensitive s).")
+            tables.require_other(target, read)
+            staging.require_free(target, self.force)
+        if self.graph and self.curves and os.path.realpath(self.graph) == os.path.realpath(self.curves):
+            raise RequestError("The graph and the curves cannot be the same file. Give each its own name.")
+
+    def write(self, evidence: Evidence, cells: Cells) -> None:
+        """Draw first, for a drawing may be refused; then write."""
+        as_picture = self.graph is not None and self.graph.suffix.lower() == ".svg"
+        graph = graph_figure(evidence) if as_picture else None
+        curves = curves_figure(evidence) if self.curves else None
+        if self.graph:
+            with staging.staged(self.graph, self.force) as path:
+                _save(graph, path) if graph is not None else write_graphml(path, evidence.homogeneity, cells)
+        if self.curves and curves is not None:
+            with staging.staged(self.curves, self.force) as path:
+                _save(curves, path)
+
+
+def _save(panels: Panels, path: Path) -> None:
+    """As SVG, the same bytes for the same picture: no date, no random names."""
+    from matplotlib import rc_context
+
+    with rc_context({"svg.hashsalt": "kohort", "svg.fonttype": "path"}):
+        panels.flat[0].figure.savefig(path, format="svg", metadata={"Date": None, "Creator": "kohort"})

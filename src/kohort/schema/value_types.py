@@ -1,0 +1,201 @@
+"""What the values of a column are: numbers, dates, truth values, or only text. As declared, or found from all of them.
+
+What is found must hold for every value. Where two readings fit, nothing is guessed: the question is handed to the user.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from kohort.schema import date_formats as calendars
+
+Kind = Literal["integer", "decimal", "boolean", "date", "timestamp", "text"]
+Numbers = NDArray[Any]
+"""Integers and days as int64, decimals as float64."""
+
+INTEGER = r"^[+-]?(0|[1-9][0-9]{0,17})$"
+DECIMAL = r"^[+-]?(0|[1-9][0-9]{0,14})(\.[0-9]+)?$"
+COMMA_DECIMAL = r"^[+-]?(0|[1-9][0-9]{0,14})(,[0-9]+)?$"
+THOUSANDS = r"^[+-]?([0-9]{1,3}|[1-9][0-9]{0,2}(,[0-9]{3})+)$"
+ANY_INTEGER = r"^[+-]?[0-9]{1,18}$"
+ANY_DECIMAL = r"^[+-]?([0-9]+[.,]?[0-9]*|[.,][0-9]+)([eE][+-]?[0-9]{1,3})?$"
+TRUTHS = ({"true", "false"}, {"yes", "no"}, {"y", "n"}, {"t", "f"}, {"ja", "nein"}, {"oui", "non"}, {"si", "no"}, {"sì", "no"})
+COMMA_QUESTION = "holds numbers whose comma may mark decimals or thousands. Declare it decimal, or text"
+DECLARED_TRUTHS = {"0", "1", *set().union(*TRUTHS)}
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What distinct values are, and their numbers: by size for numbers, in days for dates."""
+
+    kind: Kind
+    numbers: Numbers | None = None
+    format: str | None = None
+    """How dates are written, for those that are text."""
+    comma: bool = False
+    """Decimals have a comma, and are published with one."""
+    unfit: NDArray[np.bool_] | None = None
+    """The values that are not what was declared, if any."""
+    unfit_because: str = ""
+    question: str | None = None
+    """What only the user can decide."""
+
+
+TEXT = Reading("text")
+
+
+def read(values: pa.Array, declared: Kind | None = None, form: str | None = None) -> Reading | None:
+    """The distinct present values as declared or found; None where their type cannot be what was declared."""
+    kind = values.type
+    if declared == "text":
+        return TEXT
+    if declared == "boolean" or (declared is None and pa.types.is_boolean(kind)):
+        return _truths(values.cast(pa.string()))
+    if declared in ("date", "timestamp"):
+        return _declared_dates(values, declared, form)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        texts = values.cast(pa.string())
+        return _declared_numbers(texts, declared) if declared else _found(texts)
+    if (pa.types.is_date(kind) or pa.types.is_timestamp(kind)) and declared is None:
+        return _temporal(values)
+    return _typed_numbers(values, declared)
+
+
+# --- text
+
+
+def _found(texts: pa.Array) -> Reading:
+    if not len(texts):
+        return TEXT
+    dates = calendars.fitting(texts)
+    if dates:
+        reading = _dates(texts, "timestamp" if calendars.has_time(texts, dates[0]) else "date", dates[0])
+        if len(dates) > 1:  # day first or month first
+            return Reading(reading.kind, reading.numbers, dates[0], question=_which(dates))
+        return reading
+    if _all(texts, INTEGER):
+        return Reading("integer", _cast(texts, pa.int64()))
+    if _all(texts, DECIMAL):
+        return Reading("decimal", _cast(texts, pa.float64()))
+    if _all(texts, COMMA_DECIMAL):
+        question = COMMA_QUESTION if _all(texts, THOUSANDS) else None
+        return Reading("decimal", _cast(_pointed(texts), pa.float64()), comma=True, question=question)
+    if len(texts) <= 2 and any({text.lower() for text in texts.to_pylist()} <= pair for pair in TRUTHS):
+        return Reading("boolean")
+    return TEXT
+
+
+def _declared_numbers(texts: pa.Array, declared: Kind) -> Reading:
+    fits = _match(texts, ANY_INTEGER if declared == "integer" else ANY_DECIMAL)
+    if not fits.all():
+        return Reading(declared, unfit=~fits, unfit_because=f"not {declared} numbers")
+    if declared == "integer":
+        return Reading(declared, _cast(texts, pa.int64()))
+    commas = pc.match_substring(texts, ",").to_numpy(zero_copy_only=False)
+    points = pc.match_substring(texts, ".").to_numpy(zero_copy_only=False)
+    if commas.any() and points.any():
+        return Reading(declared, unfit=commas, unfit_because="decimals with a comma where others have a point")
+    return _finite(Reading(declared, _cast(_pointed(texts), pa.float64()), comma=bool(commas.any())))
+
+
+def _pointed(texts: pa.Array) -> pa.Array:
+    return pc.replace_substring(texts, ",", ".")
+
+
+def _cast(texts: pa.Array, kind: pa.DataType) -> Numbers:
+    return np.asarray(pc.replace_substring_regex(texts, r"^\+", "").cast(kind).to_numpy(zero_copy_only=False))
+
+
+def _all(texts: pa.Array, pattern: str) -> bool:
+    return bool(pc.all(pc.match_substring_regex(texts, pattern)).as_py())
+
+
+def _match(texts: pa.Array, pattern: str) -> NDArray[np.bool_]:
+    return np.asarray(pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False))
+
+
+def _truths(texts: pa.Array) -> Reading:
+    told = [text.lower() for text in texts.to_pylist()]
+    unfit = np.array([text not in DECLARED_TRUTHS for text in told], np.bool_)
+    if len(set(told)) > 2:
+        unfit[:] = True
+    return Reading(
+        "boolean", unfit=unfit if unfit.any() else None, unfit_because="not truth values (two of yes, no, true, 0, ...)"
+    )
+
+
+# --- dates
+
+
+def _declared_dates(values: pa.Array, declared: Kind, form: str | None) -> Reading | None:
+    kind = values.type
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return _temporal(values)
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)):
+        return None
+    texts = values.cast(pa.string())
+    if form is not None:
+        return _dates(texts, declared, form)
+    ways = calendars.fitting(texts)
+    if len(ways) > 1:
+        return Reading(declared, format=ways[0], question=_which(ways))
+    # None fits all: the one that fits most tells best which values do not.
+    best = ways[0] if ways else max(calendars.USUAL, key=lambda way: int(calendars.days(texts, way)[1].sum()))
+    return _dates(texts, declared, best)
+
+
+def _which(ways: list[str]) -> str:
+    return f"holds dates that can be read as {' and as '.join(ways)}. Say which with format (--format COLUMN={ways[0]})"
+
+
+def _dates(texts: pa.Array, kind: Kind, form: str) -> Reading:
+    days, fits = calendars.days(texts, form)
+    return Reading(kind, days, form, unfit=None if fits.all() else ~fits, unfit_because=f"not dates written as {form}")
+
+
+def _temporal(values: pa.Array) -> Reading:
+    """Arrow's dates and timestamps; the day is the one on the clock of the column's own time zone."""
+    kind: Kind = "timestamp" if pa.types.is_timestamp(values.type) else "date"
+    if kind == "timestamp":
+        try:
+            local = pc.local_timestamp(values) if values.type.tz is not None else values
+        except pa.ArrowException:
+            return Reading(kind, question="has a time zone that this machine does not know. Declare it text, or cast it")
+        values = pc.floor_temporal(local, unit="day")  # a plain cast would go towards 1970
+    days = np.asarray(values.cast(pa.date32()).cast(pa.int32()).to_numpy(zero_copy_only=False), np.int64)
+    years = calendars.year_of(days)
+    unfit = (years < 1) | (years > 9999)
+    return Reading(kind, days, unfit=unfit if unfit.any() else None, unfit_because="dates beyond the years 1 to 9999")
+
+
+# --- columns that have a type
+
+
+def _typed_numbers(values: pa.Array, declared: Kind | None) -> Reading | None:
+    kind = values.type
+    if pa.types.is_integer(kind) and declared != "decimal":
+        try:
+            return Reading("integer", np.asarray(values.cast(pa.int64()).to_numpy(zero_copy_only=False)))
+        except pa.ArrowInvalid:
+            beyond = np.array([number >= 2**63 for number in values.to_pylist()])
+            return Reading("integer", unfit=beyond, unfit_because="integers of 2^63 or more")
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_integer(kind):
+        exact = (
+            values if pa.types.is_float64(kind) else values.cast(pa.string())
+        )  # 0.1 as a short float is 0.1, not 0.10000000149
+        numbers = np.asarray(exact.cast(pa.float64()).to_numpy(zero_copy_only=False))
+        if declared == "integer" and (broken := numbers != np.rint(numbers)).any():
+            return Reading("integer", unfit=broken, unfit_because="not integer numbers")
+        return _finite(Reading(declared or "decimal", numbers))
+    return None if declared else TEXT
+
+
+def _finite(reading: Reading) -> Reading:
+    endless = ~np.isfinite(reading.numbers if reading.numbers is not None else np.empty(0))
+    return Reading(reading.kind, unfit=endless, unfit_because="infinite") if endless.any() else reading

@@ -1,0 +1,102 @@
+"""Arrow IPC files: the file format is read and written, the stream format is read too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from kohort.tables.files.read_errors import NO_ARROW
+from kohort.tables.files.table_size import Shape
+
+FILE_BEGINS = b"ARROW1"
+STREAM_ENDS = b"\xff\xff\xff\xff\0\0\0\0"
+LARGE = 1 << 27  # bytes of a batch that are too many to read at once
+
+
+@dataclass(frozen=True)
+class ArrowTable:
+    path: Path
+
+    def schema(self) -> pa.Schema:
+        with pa.OSFile(str(self.path)) as file:
+            return _open(file).schema
+
+    def shape(self) -> Shape:
+        """Its size by its first batch, for what is packed takes more room than in the file."""
+        size = self.path.stat().st_size
+        with pa.memory_map(str(self.path)) as file:
+            reader = _open(file)
+            rows = reader.count_rows() if _is_file(reader) and hasattr(reader, "count_rows") else None
+            begin = file.tell()
+            first = next(_batches(reader), None)
+            if first is None or not first.num_rows:
+                return Shape(reader.schema, rows, size)
+            unpacked, read = first.get_total_buffer_size(), file.tell() - begin  # only a stream moves on
+            share = read / size if read > 0 else first.num_rows / max(rows or 0, first.num_rows)
+            return Shape(reader.schema, rows, max(size, int(unpacked / share)))
+
+    def read(self) -> pa.Table:
+        """All of it in memory: a mapped source could change, or shrink, under a run."""
+        with pa.OSFile(str(self.path)) as file:
+            return _open(file).read_all()
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """As they were written. Those that may not fit into memory are mapped; whoever takes them copies the part at hand."""
+        with pa.OSFile(str(self.path)) as file:
+            reader = _open(file)
+            mapped = _is_file(reader) and file.size() > LARGE * reader.num_record_batches
+        with (pa.memory_map if mapped else pa.OSFile)(str(self.path)) as file:
+            for batch in _batches(_open(file)):
+                yield batch.select(list(columns))
+
+    def refused(self) -> str:
+        return NO_ARROW
+
+
+def read_mapped(path: Path) -> pa.Table:
+    """The table where it lies, for files that nobody else writes to."""
+    return _open(pa.memory_map(str(path))).read_all()
+
+
+def copied(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows in memory of their own; they must have been validated."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return pa.ipc.open_stream(sink.getvalue()).read_next_batch()
+
+
+def _open(file: Any) -> Any:
+    beginning = file.read(len(FILE_BEGINS))
+    if beginning == FILE_BEGINS:
+        return pa.ipc.open_file(file)
+    size = file.size()
+    file.seek(max(0, size - len(STREAM_ENDS)))
+    if file.read() != STREAM_ENDS:  # the reader would take a stream cut between two batches for a whole one
+        raise pa.ArrowInvalid("no end of stream")
+    file.seek(0)
+    return pa.ipc.open_stream(file)
+
+
+def _is_file(reader: Any) -> bool:
+    return isinstance(reader, pa.ipc.RecordBatchFileReader)
+
+
+def _batches(reader: Any) -> Iterator[pa.RecordBatch]:
+    if _is_file(reader):
+        return (reader.get_batch(number) for number in range(reader.num_record_batches))
+    return iter(reader)
+
+
+def write(batches: Iterable[pa.RecordBatch], schema: pa.Schema, path: Path) -> None:
+    options = pa.ipc.IpcWriteOptions(unify_dictionaries=True)  # a file has one dictionary a column, inside lists too
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema, options=options) as writer:
+        if any(pa.types.is_nested(field.type) for field in schema):
+            writer.write_table(pa.Table.from_batches(batches, schema))
+        else:
+            for batch in batches:
+                writer.write_batch(batch)

@@ -1,0 +1,148 @@
+"""CSV files as tables of text, whole or in batches: both read the same cells and refuse the same files."""
+
+from __future__ import annotations
+
+import csv
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
+
+from kohort.errors import RequestError
+from kohort.tables.files import csv_dialect as csv_text
+from kohort.tables.files import csv_structure as csv_rows
+from kohort.tables.files.table_size import Shape
+from kohort.tables.files.text_stream import TextFile
+
+PARSED_AT_ONCE = 4  # pieces, each in memory as text and as cells
+PLACE = 4.125  # bytes that a cell takes beside its text
+
+
+@dataclass(frozen=True)
+class CsvTable:
+    """Every column as text, untouched. An empty cell is null, a quoted empty one is the empty text."""
+
+    file: TextFile
+    delimiter: str
+
+    def schema(self) -> pa.Schema:
+        return pa.schema([(name, pa.string()) for name in csv_text.column_names(self.file, self.delimiter)])
+
+    def shape(self) -> Shape:
+        """Its size by the cells of its first lines: short ones take more room than in the file."""
+        schema = self.schema()
+        with self.file.open_bytes() as stream:
+            head = stream.read(csv_rows.PIECE)
+        text = self.file.size()
+        cells = len(schema) * max(1, head.count(b"\n")) * text / max(1, len(head))
+        return Shape(schema, None, int(text + PLACE * cells))
+
+    def read(self) -> pa.Table:
+        schema = self.schema()
+        last = csv_rows.require_in_order(self.file, self.delimiter)
+        with self.file.open_bytes() as stream:
+            try:
+                options = pacsv.ReadOptions(column_names=schema.names, skip_rows_after_names=1, block_size=csv_text.BLOCK)
+                table = self._parse(stream, options)
+            except pa.ArrowInvalid:
+                if self._has_rows():
+                    raise
+                return schema.empty_table()  # a header alone
+        self._require_short_rows(table)
+        return _with_last_missing(table) if table.num_rows and last == self.delimiter.encode() else table
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        rows = 0
+        try:
+            for table, may_be_long in self._parsed(columns):
+                if may_be_long:
+                    self._require_short_rows(table, rows)
+                rows += table.num_rows
+                yield from table.select(columns).to_batches()
+        except pa.ArrowInvalid:
+            csv_rows.require_in_order(self.file, self.delimiter)  # what `read` would say first
+            raise
+
+    def refused(self) -> str:
+        return f"cannot be read as csv: {csv_text.what_is_wrong(self.file, self.delimiter)}"
+
+    def _parsed(self, columns: Sequence[str]) -> Iterator[tuple[pa.Table, bool]]:
+        """The file part by part; the next ones are parsed while somebody works on one."""
+        names = self.schema().names
+
+        def parse(part: bytes, may_be_long: bool, skipped: int) -> tuple[pa.Table, bool]:
+            _require_utf8(part)
+            options = pacsv.ReadOptions(
+                column_names=names, skip_rows_after_names=skipped, block_size=len(part), use_threads=False
+            )
+            return self._parse(pa.BufferReader(part), options, () if may_be_long else columns, checked=True), may_be_long
+
+        at_once = min(PARSED_AT_ONCE, pa.cpu_count())
+        pool = ThreadPoolExecutor(at_once)
+        waiting: deque[Future[tuple[pa.Table, bool]]] = deque()
+        try:
+            for number, (part, may_be_long) in enumerate(csv_rows.whole_rows(self.file, self.delimiter, 2 * csv_text.BLOCK)):
+                waiting.append(pool.submit(parse, part, may_be_long, int(number == 0)))
+                if len(waiting) > at_once:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def _parse(self, stream: Any, options: Any, columns: Sequence[str] = (), *, checked: bool = False) -> pa.Table:
+        """All columns, or some; `checked` where the text is known to be UTF-8."""
+        names = options.column_names
+        lone = len(names) == 1  # there an empty line is a missing cell, and "" is how it must be written
+        return pacsv.read_csv(
+            stream,
+            options,
+            pacsv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True, ignore_empty_lines=not lone),
+            pacsv.ConvertOptions(
+                check_utf8=not checked,
+                column_types=dict.fromkeys(names, pa.string()),
+                include_columns=columns,
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=lone,
+            ),
+        )
+
+    def _has_rows(self) -> bool:
+        with self.file.open_text() as text:
+            rows = csv.reader(text, delimiter=self.delimiter)
+            next(rows, None)
+            return any(rows)
+
+    def _require_short_rows(self, table: pa.Table, before: int = 0) -> None:
+        """The reader takes some rows longer than a block and refuses others; no reader of the release need take them."""
+        limit = csv_text.BLOCK // 2  # quotes may double on the way out
+        longest = sum(pc.max(pc.binary_length(column)).as_py() or 0 for column in table.columns)
+        if longest < limit:
+            return
+        lengths = pa.chunked_array(table.column(0).chunks and [pa.array(np.zeros(table.num_rows, np.int64))])
+        for column in table.columns:
+            lengths = pc.add(lengths, pc.binary_length(column).fill_null(0).cast(pa.int64()))
+        long = pc.greater_equal(lengths, limit)
+        if pc.any(long).as_py():
+            row = before + pc.index(long, value=True).as_py() + 1
+            raise RequestError(f"{self.file}: row {row} has more than {limit >> 20} MiB. Leave such cells out.")
+
+
+def _require_utf8(text: bytes) -> None:
+    """All of it: a column that nobody asked for may not hide that a file is damaged."""
+    places = np.array([0, len(text)], np.int64)
+    pa.Array.from_buffers(pa.large_string(), 1, [None, pa.py_buffer(places), pa.py_buffer(text)]).validate(full=True)
+
+
+def _with_last_missing(table: pa.Table) -> pa.Table:
+    """An empty cell that ends the file is missing; after a quoted one, Arrow takes it for empty text."""
+    names, cells = table.column_names, table.column(table.num_columns - 1)
+    ended = pa.chunked_array([*cells.slice(0, len(cells) - 1).chunks, pa.array([None], cells.type)])
+    return table.set_column(len(names) - 1, names[-1], ended)

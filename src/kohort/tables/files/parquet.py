@@ -1,0 +1,104 @@
+"""Parquet files, whole or in batches. A batch is never much larger than asked, however large the row groups are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kohort.tables.files.read_errors import NO_PARQUET
+from kohort.tables.files.table_size import BYTES_AT_ONCE, ROWS_AT_ONCE, Shape, growing_bytes
+
+VALID = 1 / 8  # bytes by which a cell says that it is not missing
+BUFFER = 1 << 18  # bytes of a column that are read together
+MANY = 1 << 10  # columns, where it is not yet known how many there are
+TIMES_A_COLUMN, MOST_OF_A_COLUMN = 2.5, 3 << 20
+TRIED_GROUPS, TRIED_ROWS = 8, 1 << 10  # by which texts show their length
+
+
+@dataclass(frozen=True)
+class ParquetTable:
+    path: Path
+
+    def schema(self) -> pa.Schema:
+        return pq.read_schema(self.path)
+
+    def shape(self) -> Shape:
+        with self._open(MANY) as file:
+            schema = file.schema_arrow
+            sizes = _Sizes(file, schema.names)
+            size = int(sum(map(sizes.bytes_of, range(file.num_row_groups))))
+            return Shape(schema, file.metadata.num_rows, size, sizes.column_buffer())
+
+    def read(self) -> pa.Table:
+        return pq.ParquetFile(self.path).read()
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Page by page: a row group may be larger than memory. Row groups of like size are read in one go."""
+        with self._open(len(columns)) as file:
+            sizes = _Sizes(file, columns)
+            for rows, groups in groupby(range(file.num_row_groups), sizes.rows_at_once):
+                yield from file.iter_batches(rows, row_groups=list(groups), columns=list(columns))
+
+    def refused(self) -> str:
+        return NO_PARQUET
+
+    def _open(self, columns: int) -> Any:
+        buffer = max(1 << 12, min(BUFFER, BYTES_AT_ONCE // columns))
+        return pq.ParquetFile(self.path, buffer_size=buffer, pre_buffer=False)
+
+
+class _Sizes:
+    """How many bytes columns take in memory, as far as the file tells.
+
+    It does not tell how long texts are that it holds once and refers to many times, so some rows are tried. What it tells of
+    single columns is not asked: pyarrow ends the process if that is damaged.
+    """
+
+    def __init__(self, file: Any, columns: Sequence[str]) -> None:
+        self._groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
+        asked = set(columns)
+        widths = {field.name: _width(field.type) for field in file.schema_arrow if field.name in asked}
+        loose = [name for name, width in widths.items() if width is None]
+        tried = list(self._try(file, loose)) if loose else []
+        self._is_loose = bool(loose)
+        self._row = sum(width for width in widths.values() if width is not None)
+        self._row += max((growing_bytes(batch) / batch.num_rows for batch in tried), default=0)
+        self._dictionaries = max((batch.nbytes - growing_bytes(batch) for batch in tried), default=0)
+
+    def bytes_of(self, number: int) -> float:
+        """A row group in memory. All that it holds may belong to the columns whose cells are not equally wide."""
+        group = self._groups[number]
+        told = float(self._row * group.num_rows + self._dictionaries)
+        return max(told, float(group.total_byte_size)) if self._is_loose else told
+
+    def column_buffer(self) -> int:
+        """What a column's reader holds: its dictionary and a page, packed and not. Measured; as if columns were alike."""
+        columns = max((group.total_byte_size / max(1, group.num_columns) for group in self._groups), default=0)
+        return int(min(TIMES_A_COLUMN * columns, MOST_OF_A_COLUMN))
+
+    def rows_at_once(self, number: int) -> int:
+        """A power of two, so that neighbours are alike."""
+        row = self.bytes_of(number) / max(1, self._groups[number].num_rows)
+        most = min(ROWS_AT_ONCE, BYTES_AT_ONCE // max(1, int(row)))
+        return 1 << max(0, most.bit_length() - 1)
+
+    def _try(self, file: Any, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The first rows of some row groups."""
+        filled = [number for number, group in enumerate(self._groups) if group.num_rows]
+        for number in filled[:: len(filled) // TRIED_GROUPS + 1]:
+            batches = file.iter_batches(TRIED_ROWS, row_groups=[number], columns=list(columns))
+            yield from (batch for batch in islice(batches, 1) if batch.num_rows)
+
+
+def _width(kind: pa.DataType) -> float | None:
+    """Bytes of a cell, if every one has as many."""
+    try:
+        return None if pa.types.is_dictionary(kind) else float(kind.bit_width / 8 + VALID)
+    except ValueError:
+        return None

@@ -1,0 +1,66 @@
+"""DuckDB relations: the release is a relation too, on the connection of its source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from kohort.errors import RequestError
+from kohort.tables.frames.common import FrameKind, reading, unfit, values
+
+_ENUM = re.compile(r"ENUM\((?:'(?:[^']|'')*'(?:, )?)+\)")
+_CHANGED_BY_ARROW = re.compile(r"\b(BIT|UHUGEINT|TIME WITH TIME ZONE)\b")  # DuckDB exports other values than it holds
+
+
+def take_duckdb(relation: Any) -> tuple[pa.Table, FrameKind]:
+    kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    problems = [unfit(name, kind) for name, kind in kinds.items() if _CHANGED_BY_ARROW.search(_ENUM.sub("", kind))]
+    if problems:
+        raise RequestError(problems)
+    with reading("DuckDB relation"):
+        table = relation.to_arrow_table()
+    return table, FrameKind("DuckDB relation", partial(_to_duckdb, relation, kinds))
+
+
+def _to_duckdb(relation: Any, kinds: Mapping[str, str], table: pa.Table, carried: Collection[str]) -> Any:
+    """On the connection of the source if it finds Python's tables by name, else on the default one."""
+    import duckdb
+
+    casts = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        quoted = '"' + name.replace('"', '""') + '"'
+        kind = _enum_of_held(kinds[name], column) if name in carried else "VARCHAR"
+        casts.append(f"CAST({quoted} AS {kind}) AS {quoted}")
+    kohort_release = table
+    try:
+        return relation.query("kohort_source", f"SELECT {', '.join(casts)} FROM kohort_release")
+    except duckdb.Error:
+        return duckdb.from_arrow(kohort_release).project(", ".join(casts))
+
+
+def _enum_of_held(kind: str, column: pa.ChunkedArray) -> str:
+    """A type as SQL writes it, with every ENUM in it reduced to the values that the column holds, in their order."""
+    if not _ENUM.search(kind):
+        return kind
+    held = set(_texts_in((values(column) if pa.types.is_nested(column.type) else column.unique()).to_pylist()))
+
+    def narrow(found: re.Match[str]) -> str:
+        values = re.findall(r"'(?:[^']|'')*'", found[0])
+        kept = [value for value in values if value[1:-1].replace("''", "'") in held]
+        return f"ENUM({', '.join(kept)})" if kept else "VARCHAR"  # there is no ENUM of nothing
+
+    return _ENUM.sub(narrow, kind)
+
+
+def _texts_in(cells: Any) -> Iterator[str]:
+    if isinstance(cells, str):
+        yield cells
+    elif isinstance(cells, dict):
+        yield from _texts_in([*cells, *cells.values()])
+    elif isinstance(cells, (list, tuple)):
+        for cell in cells:
+            yield from _texts_in(cell)

@@ -1,0 +1,194 @@
+"""What every method must do with every promise."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, get_args
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from kohort import api
+from kohort.encoding.axes import Objective
+from kohort.errors import PromiseError, RequestError
+from kohort.job.job import Job
+from kohort.methods import Method
+from kohort.schema.promises import SECRECY
+from kohort.testing.plain_counts import Held, grouped, value_of
+from kohort.testing.promise_settings import BINDING, PARAMETERS, STRONGEST, TYPICAL, with_promises
+from kohort.testing.requirements import identity, refusals_allowed, require_kept, require_raises
+from kohort.testing.sample_tables import (
+    EXAMPLES,
+    EXAMPLES_PER_PROMISE,
+    TREE,
+    enough_for_threads,
+    job_for,
+    large_table,
+    many_secrets,
+    option_sets,
+    special_secrets,
+)
+
+
+def kept_alone(method: Method, promise: str) -> None:
+    """Whatever is asked of a column: the published text keeps it, or an error says why nothing can."""
+    with_promises(method, PARAMETERS[promise], require_kept, EXAMPLES_PER_PROMISE)
+
+
+def kept_for_persons(method: Method, promise: str) -> None:
+    """The same where a person has several rows: persons are counted, and the column that tells them apart is withheld."""
+    of_persons = PARAMETERS[promise].map(lambda asked: {**asked, "unit": ["person"]})
+    with_promises(method, of_persons, require_kept, EXAMPLES_PER_PROMISE)
+
+
+def kept_in_many_classes(method: Method, promise: str) -> None:
+    """Where there is room for many classes each keeps it, of rows and of persons; and there are many."""
+    merges_only = method.in_blocks and not method.asks_while_grouping
+    least = 2 if method.recodes_globally or merges_only else 8
+    table = large_table()
+    for option in option_sets(method):
+        for asked in BINDING[promise]:
+            for roles in ({"drop": "person"}, {"unit": "person"}):
+                job = {"quasi": table.column_names[:4], "sensitive": "secret", "method": method.name, "option": option, "seed": 7}
+                release = require_kept(table, Job.build(**job, **roles, **asked, k=4))
+                if release is None and method.may_refuse:
+                    continue
+                assert release is not None
+                assert release.labels.max() >= least, "rows that could be told apart"
+
+
+def kept_in_corners(method: Method, promise: str) -> None:
+    """A sensitive column of one value, of different ones only, of missing ones only; one of thousands of values."""
+    for asked in TYPICAL[promise]:
+        for _title, table in special_secrets():
+            require_kept(table, job_for(method, {}, 3, hierarchy={"tree": TREE}, **asked))
+    table = many_secrets(4_000 if method.in_blocks else 20_000)
+    for asked in TYPICAL[promise]:
+        quasi = table.column_names[:3]
+        require_kept(table, Job.build(quasi=quasi, sensitive="secret", method=method.name, k=5, seed=7, block=1_000, **asked))
+
+
+def changes_nothing_if_kept(method: Method, promise: str) -> None:
+    """Asking for just what a method's groups keep anyway gives the same ones; improvement may pass through some that do not."""
+    if promise == "k" and method.in_blocks:  # k is how large they make their groups
+        return
+    times = 0
+
+    def check(table: pa.Table, job: Job) -> None:
+        nonlocal times
+        before = api.anonymize(table, job)
+        values = [value_of(cell, job) for cell in table.column("secret").to_pylist()]
+        everybody = Held.by(range(len(values)), range(len(values)), values)
+        # Clusters, not classes: one that has no one else's text must stand by itself.
+        groups = [Held.by(members, range(len(values)), values) for members in grouped(before.labels.tolist())]
+        strongest = STRONGEST[promise](groups, everybody)
+        try:
+            asking = Job.build(job, **strongest)
+        except RequestError:  # it keeps nothing, such as one value of one
+            return
+        times += 1
+        assert np.array_equal(before.labels, api.anonymize(table, asking).labels), f"other labels with {strongest}"
+
+    large = large_table()
+    for option in option_sets(method):
+        job = {"quasi": large.column_names[:4], "sensitive": "secret", "drop": "person", "method": method.name, "option": option}
+        with refusals_allowed(method):
+            check(large, Job.build(**job, seed=7, k=60, effort=0))
+    assert times or method.may_refuse, "what such a large release keeps can be asked for"
+    with_promises(method, st.just({"effort": 0}), check, EXAMPLES_PER_PROMISE // 2)
+
+
+def kept_together(method: Method) -> None:
+    """Several promises at once, rows left out or not, persons or rows, texts that stand for missing."""
+
+    @st.composite
+    def several(draw: st.DrawFn) -> dict[str, Any]:
+        asked: dict[str, Any] = {
+            "suppress": draw(st.sampled_from((0, 0, 0.1, 0.3))),
+            "suppressed": draw(st.sampled_from(("leave", "star"))),
+            "unit": draw(st.sampled_from(((), (), ("person",)))),
+            "missing": draw(st.sampled_from(((), ("rabies",)))),
+            "ranges": draw(st.sampled_from(("tight", "grid"))),
+        }
+        for promise in draw(st.lists(st.sampled_from(SECRECY), min_size=2, max_size=4, unique=True)):
+            asked |= draw(PARAMETERS[promise])
+        return asked
+
+    with_promises(method, several(), require_kept, EXAMPLES)
+
+
+def kept_by_each_column(method: Method) -> None:
+    """Two sensitive columns, each with promises of its own."""
+
+    @st.composite
+    def by_column(draw: st.DrawFn) -> dict[str, Any]:
+        asked: dict[str, Any] = {"sensitive": ("secret", "score")}
+        for column in asked["sensitive"]:
+            drawn = draw(PARAMETERS[draw(st.sampled_from(SECRECY))])
+            for name, value in drawn.items():
+                if isinstance(value, Mapping):
+                    value = {"default": min(value.values())}  # noqa: PLW2901 - columns name their values in `kept_alone`
+                elif column == "score" and value == "tree":
+                    value = "ordered"  # noqa: PLW2901
+                if value is not None:
+                    asked.setdefault(name, {})[column] = value
+        return asked
+
+    with_promises(method, by_column(), require_kept, EXAMPLES)
+
+
+def kept_when_improved(method: Method) -> None:
+    """Groups improved towards any objective keep what is promised, too; where the same text stands everywhere none are."""
+    if method.recodes_globally:
+        require_raises(RequestError, lambda: job_for(method, {}, 2, effort=1))
+        return
+
+    @st.composite
+    def searches(draw: st.DrawFn) -> dict[str, Any]:
+        asked: dict[str, Any] = {
+            "effort": draw(st.integers(1, 3)),
+            "objective": draw(st.sampled_from(get_args(Objective))),
+            "suppress": draw(st.sampled_from((0, 0, 0.2))),
+            "unit": draw(st.sampled_from(((), ("person",)))),
+            "ranges": draw(st.sampled_from(("tight", "grid"))),
+        }
+        if asked["objective"] == "class":
+            asked["label"] = draw(st.sampled_from(("ward", "few")))
+        return asked | draw(PARAMETERS[draw(st.sampled_from(("k", *SECRECY)))])
+
+    with_promises(method, searches(), require_kept, EXAMPLES)
+
+
+def same_promises_for_any_row_order(method: Method) -> None:
+    """Rows shuffled, same release, whatever is promised and left out; or the same error."""
+    drawn = st.fixed_dictionaries(
+        {
+            "suppress": st.sampled_from((0, 0.2)),
+            "unit": st.sampled_from(((), ("person",))),
+            "l": st.sampled_from((None, 2, 3)),
+            "t": st.sampled_from((None, 0.4)),
+        }
+    )
+
+    def outcome(table: pa.Table, job: Job) -> Counter[tuple[Any, ...]] | str:
+        try:
+            return identity(table, job)
+        except PromiseError as error:
+            return str(error)
+
+    def check(table: pa.Table, job: Job) -> None:
+        shuffled = table.take(np.random.default_rng(1).permutation(table.num_rows))
+        assert outcome(table, job) == outcome(shuffled, job)
+
+    with_promises(method, drawn, check, EXAMPLES_PER_PROMISE)
+
+
+def same_promises_at_any_thread_count(method: Method) -> None:
+    """1 and 4 threads give the same labels, whatever is promised."""
+    for option in option_sets(method):
+        table, job = enough_for_threads(method, option, l=4, alpha=0.5, t=0.4, suppress=0.01)
+        with refusals_allowed(method):
+            one, four = (api.anonymize(table, job, threads=threads).labels for threads in (1, 4))
+            assert np.array_equal(one, four)

@@ -1,0 +1,69 @@
+"""The models that are trained: what each says of a row, and how right it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.utility.models.features import Matrix, Rows, Target
+
+TREES, NEIGHBOURS = 100, 15
+LEAF = 5  # rows; with one, a forest learns the noise of single records, and the original comes out below its releases
+
+
+def _model(name: str, seed: int, rows: int, *, numbers: bool) -> Any:
+    from sklearn import ensemble, linear_model, neighbors
+
+    if name == "forest":
+        if numbers:
+            return ensemble.RandomForestRegressor(TREES, min_samples_leaf=LEAF, max_features=1 / 3, random_state=seed, n_jobs=1)
+        return ensemble.RandomForestClassifier(TREES, min_samples_leaf=LEAF, random_state=seed, n_jobs=1)
+    if name == "neighbours":
+        kind = neighbors.KNeighborsRegressor if numbers else neighbors.KNeighborsClassifier
+        return kind(min(NEIGHBOURS, rows), algorithm="brute", n_jobs=1)
+    return linear_model.Ridge() if numbers else linear_model.LogisticRegression(max_iter=300)
+
+
+def predict(
+    name: str, seed: int, asked: Target, learned: Matrix, known: NDArray[np.int64], tested: Matrix
+) -> NDArray[np.float64]:
+    """Per tested row: a probability for each class, or a number."""
+    varies = (learned != learned[:1]).any(axis=0)  # from what is the same everywhere nothing can be learned but noise
+    if not varies.any() or (known == known[0]).all():
+        return usual(asked, known, len(tested))
+    model = _model(name, seed, len(known), numbers=asked.numbers is not None)
+    if asked.numbers is not None:
+        return np.asarray(model.fit(learned[:, varies], asked.numbers[known]).predict(tested[:, varies]), np.float64)
+    model.fit(learned[:, varies], known)
+    predicted = np.zeros((len(tested), asked.classes))
+    predicted[:, model.classes_] = model.predict_proba(tested[:, varies])
+    return predicted
+
+
+def usual(asked: Target, known: NDArray[np.int64], rows: int) -> NDArray[np.float64]:
+    """What is said of every row where there is nothing to go by: the shares of the classes, or the mean."""
+    if asked.numbers is not None:
+        return np.full(rows, asked.numbers[known].mean())
+    return np.tile(np.bincount(known, minlength=asked.classes) / len(known), (rows, 1))
+
+
+def measured(asked: Target, tested: Rows, predicted: NDArray[np.float64]) -> dict[str, float]:
+    from sklearn import metrics
+
+    truth = asked.original[tested]
+    if asked.numbers is not None:
+        numbers = asked.numbers[truth]
+        return {
+            "r2": float(metrics.r2_score(numbers, predicted)),
+            "mae": float(metrics.mean_absolute_error(numbers, predicted)),
+        }
+    said = predicted.argmax(axis=1)
+    rarer = int(np.argmin(np.bincount(asked.original, minlength=asked.classes)))
+    held = [rarer] if asked.classes == 2 else np.unique(truth).tolist()
+    return {
+        "accuracy": float(np.mean(said == truth)),
+        "f1": float(metrics.f1_score(truth, said, labels=held, average="macro", zero_division=0)),
+        "auc": float(np.mean([metrics.roc_auc_score(truth == one, predicted[:, one]) for one in held])),
+    }

@@ -1,0 +1,181 @@
+"""Cells as features for models: by interval and node, not by text, so that what was learned from ranges can be asked of values.
+
+A number is the middle of its interval, or the published mean, in units of the source's range; if missing, the column's middle.
+A category is one feature per node below the root: 1 if the cell is known to lie within, so 0 everywhere if nothing is known.
+
+What is learned from must mean the same of an original row. Shares of leaves do not: a cell of three leaves has a third of each,
+an original row all of one. Forests that learned from shares were right in 78.9 % of Adult at k = 100, from nodes in 81.8 %. Nor
+does the width of an interval, which no original row has; with it, all three models were right less often on Adult.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kohort.schema.columns import Schema
+from kohort.utility.aligned import Pair
+from kohort.utility.queries.value_domains import Cells, Domain, Places
+
+MOST_NODES = 200
+"""Nodes of one column that are a feature each: those that most rows lie in. Rare leaves are told by what stands above them."""
+
+FEW_NUMBERS = 10
+"""Up to so many distinct numbers are classes to a model that predicts them."""
+
+_NO_VALUES = (pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_duration)
+
+Matrix = NDArray[np.float32]
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """What is told of a column, row by row: an interval of places, ends included."""
+
+    domain: Domain
+    low: Places
+    high: Places
+    is_null: NDArray[np.bool_]
+    means: NDArray[np.float64] | None = None
+    """If they are published; NaN where they tell nothing."""
+
+    @property
+    def is_single(self) -> NDArray[np.bool_]:
+        """Whether one value is told."""
+        return np.equal(self.low, self.high) & ~self.is_null
+
+    def take(self, rows: Rows) -> Told:
+        means = None if self.means is None else self.means[rows]
+        return Told(self.domain, self.low[rows], self.high[rows], self.is_null[rows], means)
+
+
+def told_by(pair: Pair, name: str) -> tuple[Told, Told]:
+    """A column as the source has it, and as the release tells it."""
+    domain = pair.domain(name)
+    return _as_it_is(pair.source.column(name), domain, pair.schema), _as_published(pair.release, domain, pair.schema)
+
+
+def is_measured(domain: Domain) -> bool:
+    """Whether places are numbers or days; numbers under a tree with other leaves are categories."""
+    return domain.has_order and (domain.tree is None or domain.leaf_numbers is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """A column that models predict. Its values are numbered by place."""
+
+    name: str
+    original: NDArray[np.int64]
+    """Per row: the number of its value; -1 = missing."""
+    released: NDArray[np.int64]
+    """The same as a release tells it; -1 where it tells none, or several."""
+    numbers: NDArray[np.float64] | None
+    """Per value; None if they are classes."""
+    classes: int
+
+    def take(self, rows: Rows) -> Target:
+        return replace(self, original=self.original[rows], released=self.released[rows])
+
+
+def target_of(pair: Pair, name: str) -> Target:
+    """A few numbers are classes, as categories are."""
+    original, released = told_by(pair, name)
+    places = np.unique(original.low[~original.is_null])
+    numbers = None
+    if is_measured(original.domain) and len(places) > FEW_NUMBERS:
+        numbers = original.domain.numbers_within(places, places)[0]
+    return Target(name, _numbered(original, places), _numbered(released, places), numbers, len(places))
+
+
+def _numbered(told: Told, places: Places) -> NDArray[np.int64]:
+    number = np.searchsorted(places, told.low)
+    known = told.is_single & np.isin(told.low, places)
+    return np.where(known, number, -1)
+
+
+def predictors(pair: Pair, target: str | None = None) -> list[str]:
+    """Quasi-identifiers and columns with the role other that can be read. What is sensitive is not known to those who predict."""
+    return [
+        name
+        for name in pair.schema.named("quasi", "other")
+        if name != target and not any(test(pair.source.schema.field(name).type) for test in _NO_VALUES)
+    ]
+
+
+def matrices(pair: Pair, names: list[str], rows: Rows) -> tuple[Matrix, Matrix]:
+    """The features of these rows: of the source, and of the release."""
+    both = [told_by(pair, name) for name in names]
+    before = [features(original.take(rows), original) for original, _released in both]
+    after = [features(released.take(rows), original) for original, released in both]
+    return np.hstack(before), np.hstack(after)
+
+
+def features(told: Told, original: Told) -> Matrix:
+    """The features of one column, chosen by what the original holds."""
+    return _middles(told) if is_measured(told.domain) else _within(told, original)
+
+
+# --- reading
+
+
+def _as_it_is(column: pa.ChunkedArray, domain: Domain, schema: Schema) -> Told:
+    """Values as they are carried."""
+    return _per_row(domain, *domain.read_values(column, schema.missing))
+
+
+def _as_published(release: pa.Table, domain: Domain, schema: Schema) -> Told:
+    names = {statistic: name for name, source, statistic in schema.published() if source == domain.name}
+    if "value" in names:
+        return _as_it_is(release.column(names["value"]), domain, schema)
+    means = None
+    if "mean" in names:
+        known, codes = domain.read_means(release.column(names["mean"]))
+        means = known[codes]
+    if "range" in names:
+        told = _per_row(domain, *domain.read_published(release.column(names["range"])))
+    else:  # a mean tells no interval
+        low, high = (np.full(release.num_rows, end) for end in domain.ends)
+        told = Told(domain, low, high, np.zeros(release.num_rows, np.bool_))
+    return Told(domain, told.low, told.high, told.is_null, means)
+
+
+def _per_row(domain: Domain, cells: Cells, codes: NDArray[np.int64]) -> Told:
+    return Told(domain, cells.low[codes], cells.high[codes], cells.is_null[codes])
+
+
+# --- features
+
+
+def _middles(told: Told) -> Matrix:
+    known = told.domain.values.drop_null().to_numpy(zero_copy_only=False).astype(np.float64)
+    begin, end = (known.min(), known.max()) if len(known) else (0.0, 0.0)
+    pairs, place = np.unique(np.column_stack([told.low, told.high]), axis=0, return_inverse=True)
+    middle = told.domain.numbers_within(pairs[:, 0], pairs[:, 1])[0][place]
+    if told.means is not None:
+        middle = np.where(np.isnan(told.means), middle, told.means)
+    share = (middle / 2 - begin / 2) / (end / 2 - begin / 2 or 1.0)  # by halves: a float may not hold the whole range
+    return np.where(told.is_null, 0.5, share).astype(np.float32)[:, np.newaxis]
+
+
+def _within(told: Told, original: Told) -> Matrix:
+    first, last = _nodes(told.domain)
+    below = np.append(0, np.cumsum(np.bincount(original.low[~original.is_null], minlength=last.max() + 1)))
+    held = below[last + 1] - below[first]
+    kept = np.sort(np.argsort(-held, kind="stable")[:MOST_NODES])
+    low, high, known = (values[:, np.newaxis] for values in (told.low, told.high, ~told.is_null))
+    return ((low >= first[kept]) & (high <= last[kept]) & known).astype(np.float32)
+
+
+def _nodes(domain: Domain) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first and the last leaf of every node below the root, leaves among them; of nodes with the same leaves, one."""
+    leaves = np.arange(domain.ends[1] + 1)
+    runs = [np.column_stack([leaves, leaves])]
+    for row in domain.tree.ancestors[1:-1] if domain.tree is not None else ():
+        begins = np.flatnonzero(np.append(True, row[1:] != row[:-1]))
+        runs.append(np.column_stack([begins, np.append(begins[1:], len(row)) - 1]))
+    first, last = np.unique(np.vstack(runs), axis=0).T
+    return first, last

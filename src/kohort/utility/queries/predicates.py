@@ -1,0 +1,218 @@
+"""Predicates bound to a column: intervals of places, and what share of a published cell lies in them."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kohort.schema.workload import Predicate, Value
+from kohort.utility.queries.value_domains import Cells, Domain, Places, day_number
+
+LARGEST = sys.float_info.max
+
+
+@dataclass(frozen=True, eq=False)
+class Spans:
+    """Intervals of places, ends included, in order and apart. An end that is not included is the next number before it."""
+
+    low: Places
+    high: Places
+    is_whole: bool
+
+    def share(self, low: Places, high: Places) -> NDArray[np.float64]:
+        """Of each cell, by counting its places or, of reals, by length; a single place is in or out."""
+        inside = np.zeros(len(low))
+        for first, last in zip(self.low, self.high, strict=True):
+            begin, end = np.maximum(low, first), np.minimum(high, last)
+            inside += np.where(begin <= end, _size(begin, end, self.is_whole), 0.0)
+        size = _size(low, high, self.is_whole)
+        return np.where(size > 0, np.minimum(inside / np.where(size > 0, size, 1.0), 1.0), self.contain(low, high))
+
+    def contain(self, low: Places, high: Places) -> NDArray[np.bool_]:
+        """Whether the predicate holds wherever in a cell a value lies."""
+        at = np.searchsorted(self.low, low, side="right") - 1
+        return np.asarray((at >= 0) & (high <= self.high[np.maximum(at, 0)]), np.bool_)
+
+    def avoid(self, low: Places, high: Places) -> NDArray[np.bool_]:
+        """Whether it holds nowhere in a cell."""
+        at = np.searchsorted(self.high, low, side="left")
+        return np.asarray((at == len(self.low)) | (high < self.low[np.minimum(at, len(self.low) - 1)]), np.bool_)
+
+    def clip(self, low: Places, high: Places) -> tuple[Places, Places]:
+        """The hull of what a cell and the predicate have in common; the cell itself where that is nothing."""
+        begin = np.searchsorted(self.high, low, side="left")
+        end = np.searchsorted(self.low, high, side="right") - 1
+        common = begin <= end
+        first = np.maximum(low, self.low[np.minimum(begin, len(self.low) - 1)])
+        last = np.minimum(high, self.high[np.maximum(end, 0)])
+        return np.where(common, first, low), np.where(common, last, high)
+
+
+def _size(low: Places, high: Places, is_whole: bool) -> NDArray[np.float64]:
+    return high.astype(np.float64) - low.astype(np.float64) + is_whole
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """A predicate and the column that it is asked of."""
+
+    predicate: Predicate
+    domain: Domain
+    spans: Spans
+
+    def shares(self, cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Of each cell: the share for which it holds, and whether that is certain: nobody, or everybody."""
+        share = self.spans.share(cells.low, cells.high)
+        everybody = self.spans.contain(cells.low, cells.high) & ~cells.unsure
+        nobody = self.spans.avoid(cells.low, cells.high) | cells.is_null
+        return np.where(nobody, 0.0, share), everybody | nobody
+
+    def sql(self, column: str) -> str:
+        """The condition as SQL asks it of the source, from what was written, not from the spans."""
+        values = [_literal(value, self.domain) for value in _leaves_or(self.predicate.values, self.domain)]
+        if self.predicate.operator == "between":
+            return f"{column} BETWEEN {values[0]} AND {values[1]}"
+        if self.predicate.operator in ("=", "in"):
+            return f"{column} IN ({', '.join(values)})"
+        return f"{column} {self.predicate.operator} {values[0]}"
+
+
+def bind(predicate: Predicate, domain: Domain) -> Bound:
+    """A predicate on this column; ValueError says what is wrong with it."""
+    if not domain.has_order and predicate.operator not in ("=", "in"):
+        raise ValueError(f"{domain.name!r} holds text, which has no order; ask of it with = or in")
+    values = [_place(value, domain) for value in predicate.values] if domain.has_order else []
+    if domain.tree is not None:
+        spans = _of_leaves(_holding(predicate, domain, values), domain)
+    else:
+        spans = _of_numbers(predicate.operator, values, domain)
+    if not len(spans.low):
+        raise ValueError(f"no value of {domain.name!r} is asked for: {_why_none(predicate, values, domain)}")
+    return Bound(predicate, domain, spans)
+
+
+def _why_none(predicate: Predicate, values: Sequence[Any], domain: Domain) -> str:
+    if predicate.operator == "between" and values[0] > values[1]:
+        return "give the smaller value first"
+    if domain.tree is not None:
+        return "no leaf of its tree is meant"
+    return "it holds whole numbers" if any(value % 1 for value in values) else "it holds numbers of 64 bits"
+
+
+# --- numbers and dates
+
+
+def _place(value: Value, domain: Domain) -> Any:
+    """The number or day that is meant."""
+    if domain.is_number:
+        if isinstance(value, (str, bool, date)):
+            raise ValueError(f"{domain.name!r} holds numbers; compare it with numbers")
+        if not abs(value) <= LARGEST:  # what is not a number is neither smaller nor larger
+            raise ValueError(f"{domain.name!r} holds numbers of 64 bits; compare it with such")
+        return value if abs(value) < 1 << 63 else float(value)
+    if isinstance(value, datetime) or (isinstance(value, str) and ":" in value):
+        raise ValueError(f"{domain.name!r} holds dates; leave the time of day out")
+    try:
+        if isinstance(value, (str, date)):
+            return day_number(value)
+    except ValueError:
+        pass
+    raise ValueError(f"{domain.name!r} holds dates; compare it with dates such as 2019-03-31")
+
+
+def _of_numbers(operator: str, values: Sequence[Any], domain: Domain) -> Spans:
+    kind = np.iinfo(np.int64) if domain.is_whole else np.finfo(np.float64)
+    least, most, value = kind.min, kind.max, values[0]
+    pairs = {
+        "<": [(least, _before(value, domain))],
+        "<=": [(least, value)],
+        ">": [(_after(value, domain), most)],
+        ">=": [(value, most)],
+        "between": [(value, values[-1])],
+    }.get(operator, [(value, value) for value in values])
+    if domain.is_whole:
+        pairs = [(math.ceil(max(low, least)), math.floor(min(high, most))) for low, high in pairs]
+    return _spans([pair for pair in pairs if pair[0] <= pair[1]], domain)
+
+
+def _before(value: Any, domain: Domain) -> Any:
+    return math.ceil(value) - 1 if domain.is_whole else math.nextafter(value, -math.inf)
+
+
+def _after(value: Any, domain: Domain) -> Any:
+    return math.floor(value) + 1 if domain.is_whole else math.nextafter(value, math.inf)
+
+
+def _spans(pairs: Sequence[tuple[Any, Any]], domain: Domain) -> Spans:
+    """In order, and those that meet made one."""
+    ordered = sorted(pairs)
+    joined: list[list[Any]] = []
+    for low, high in ordered:
+        if joined and low <= joined[-1][1] + domain.is_whole:
+            joined[-1][1] = max(joined[-1][1], high)
+        else:
+            joined.append([low, high])
+    ends = np.array(joined, np.int64 if domain.is_whole else np.float64).reshape(-1, 2)
+    return Spans(ends[:, 0], ends[:, 1], domain.is_whole)
+
+
+# --- trees
+
+
+def _holding(predicate: Predicate, domain: Domain, values: Sequence[Any]) -> NDArray[np.bool_]:
+    """Per leaf: whether the predicate holds."""
+    if not domain.has_order:
+        holds = np.zeros(domain.ends[1] + 1, np.bool_)
+        for value in predicate.values:
+            first, last = _run(value, domain)
+            holds[first : last + 1] = True
+        return holds
+    if domain.leaf_numbers is None:
+        raise ValueError(f"{domain.name!r} has a tree with leaves that are not all numbers or dates")
+    spans = _of_numbers(predicate.operator, values, Domain(domain.name, domain.kind, domain.values))
+    if not len(spans.low):
+        return np.zeros(len(domain.leaf_numbers), np.bool_)
+    return spans.contain(domain.leaf_numbers, domain.leaf_numbers)
+
+
+def _run(value: Value, domain: Domain) -> tuple[int, int]:
+    for text in _written(value):
+        if text in domain.runs:
+            return domain.runs[text]
+    raise ValueError(f"{domain.name!r} has no value or label {_written(value)[0]!r}")
+
+
+def _written(value: Value) -> list[str]:
+    """How a value may stand in a column of text."""
+    text = str(value)
+    return [text.lower(), text, text.upper()] if isinstance(value, bool) else [text]
+
+
+def _of_leaves(holds: NDArray[np.bool_], domain: Domain) -> Spans:
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], holds, [False]])))
+    return _spans([(first, after - 1) for first, after in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)], domain)
+
+
+def _leaves_or(values: Sequence[Value], domain: Domain) -> Sequence[Value]:
+    """A label stands for the leaves below it; numbers and dates for themselves."""
+    if domain.has_order or domain.tree is None:
+        return values
+    runs = [_run(value, domain) for value in values]
+    return [domain.tree.leaves[leaf] for first, last in runs for leaf in range(first, last + 1)]
+
+
+def _literal(value: Value, domain: Domain) -> str:
+    if domain.is_number:
+        return repr(_place(value, domain))
+    return str(day_number(value)) if domain.has_order and isinstance(value, (str, date)) else _quoted(str(value))
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,106 @@
+"""Random workloads: counts over a few columns, each about a wanted share of the records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kohort.errors import RequestError
+from kohort.schema.columns import Schema
+from kohort.schema.workload import Predicate, Query, Value, Workload
+from kohort.utility.queries.value_domains import Domain, domain_of
+
+TRIES = 50  # records drawn until one holds something in every column asked of
+
+
+def random_workload(
+    table: pa.Table,
+    schema: Schema,
+    *,
+    queries: int = 50,
+    columns: Sequence[str] | None = None,
+    predicates: tuple[int, int] = (2, 3),
+    selectivity: float = 0.05,
+    seed: int = 0,
+) -> Workload:
+    """Counts with so many predicates each, from and to, on the quasi-identifiers or the columns named.
+
+    Each predicate lets through the same share of the records, such that all of them together would let through `selectivity` if
+    columns did not depend on each other: a range of numbers or days, or some values. Each query is drawn around a record, so
+    that none is about nobody.
+    """
+    names = list(columns or schema.quasi)
+    fewest, most = min(predicates[0], len(names)), min(predicates[1], len(names))
+    if queries < 1 or not names or fewest < 1 or not 0 < selectivity <= 1:
+        raise RequestError("A random workload needs at least one query, one column and a selectivity above 0, up to 1.")
+    random = np.random.default_rng(seed)
+    frequencies = {name: _Frequencies.of(domain_of(table, schema, name)) for name in names}
+    drawn = []
+    for _ in range(queries):
+        many = int(random.integers(fewest, most + 1))
+        chosen = [names[place] for place in sorted(random.choice(len(names), many, replace=False))]
+        around = _record([frequencies[name] for name in chosen], random)
+        share = selectivity ** (1 / many)
+        drawn.append(
+            Query(tuple(frequencies[name].predicate(share, at, random) for name, at in zip(chosen, around, strict=True)))
+        )
+    return Workload(tuple(drawn))
+
+
+def _record(columns: Sequence[_Frequencies], random: np.random.Generator) -> list[int]:
+    """The values of a record that holds all of them; if none is soon found, of several records."""
+    rows = len(columns[0].places)
+    for row in random.integers(0, rows, TRIES).tolist():
+        found = [int(column.places[row]) for column in columns]
+        if min(found) >= 0:
+            return found
+    return [int(random.choice(column.places[column.places >= 0])) for column in columns]
+
+
+@dataclass(frozen=True, eq=False)
+class _Frequencies:
+    """Which values of a column records hold, and how many hold each."""
+
+    domain: Domain
+    places: NDArray[np.int64]
+    """Per record: the place of its value; -1 = missing."""
+    values: NDArray[Any]
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, domain: Domain) -> _Frequencies:
+        encoded = domain.values.dictionary_encode()
+        values = encoded.dictionary.to_numpy(zero_copy_only=False)
+        if not len(values):
+            raise RequestError(f"Column {domain.name!r} holds nothing that a random query could ask for.")
+        order = np.argsort(values, kind="stable")
+        place_of = np.append(np.argsort(order), -1)  # the last for missing
+        places = place_of[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
+        return cls(domain, places, values[order], np.bincount(places[places >= 0], minlength=len(values)))
+
+    def predicate(self, share: float, at: int, random: np.random.Generator) -> Predicate:
+        """A condition that about this share of the records fulfil, those with the value at this place among them."""
+        target, sums = share * self.counts.sum(), np.cumsum(self.counts)
+        if self.domain.has_order:
+            before = sums[at] - self.counts[at]
+            earliest, latest = max(sums[at] - target, 0), min(before, max(sums[-1] - target, 0))
+            begin = earliest + random.random() * max(latest - earliest, 0)
+            first = min(int(np.searchsorted(sums, begin, side="right")), at)
+            last = int(np.searchsorted(sums, sums[first] - self.counts[first] + target))
+            return Predicate(self.domain.name, "between", (self._value(first), self._value(min(max(last, at), len(sums) - 1))))
+        order = random.permutation(len(self.values))
+        order = np.append(at, order[order != at])
+        many = int(np.searchsorted(np.cumsum(self.counts[order]), target)) + 1
+        return Predicate(self.domain.name, "in", tuple(self._value(place) for place in sorted(order[:many].tolist())))
+
+    def _value(self, place: int) -> Value:
+        value = self.values[place].item() if isinstance(self.values[place], np.generic) else self.values[place]
+        if self.domain.has_order and not self.domain.is_number:
+            return date(1970, 1, 1) + timedelta(days=value)
+        return value  # type: ignore[no-any-return]

@@ -1,0 +1,88 @@
+"""What a job asks of a file that anyone made: what can be asked of it, and what cannot be seen in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kohort.auditor import Check, Layout, Run, grid
+from kohort.auditor.promises import Ground
+from kohort.encoding import sensitive
+from kohort.errors import RequestError
+from kohort.job.job import Job
+from kohort.schema.columns import Schema, load_trees
+from kohort.schema.promises import Secrecy
+from kohort.tables import tables
+from kohort.verification.expected import grounds_of
+
+UNSEEN = "rows were counted: which of them belong to one person cannot be seen in the file"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The promises that a file can be asked about."""
+
+    secrecy: Mapping[str, Secrecy]
+    grounds: Mapping[str, Ground]
+    units: Mapping[str, pa.ChunkedArray] | None
+    """The column that tells persons apart, where the file holds it although it should not."""
+    steps: Mapping[str, Decimal]
+    """By column: the step on whose multiples its ranges must end."""
+    not_run: Sequence[Check]
+
+    @classmethod
+    def of(cls, job: Job, release: pa.Table | Path, names: Sequence[str]) -> Asked:
+        secrecy, not_run, units = job.secrecy(), [], None
+        for unit in job.names("unit"):
+            if unit in names:
+                units = {"u1": tables.as_text(_columns(release, [unit]).column(unit))}
+                continue
+            # Not passed: who asks for persons must not be told that rows are enough.
+            not_run.append(Check("persons", "seen", "not in the file", "fail", f"{UNSEEN}; --drop {unit} asks for rows"))
+            for name, asked in secrecy.items():  # shares of rows are not those of persons; different values are the same
+                unseen = [promise for promise in asked.asked if promise != "l"]
+                not_run += [Check(f"{promise} {name}", None, None, "not run", UNSEEN) for promise in unseen]
+            secrecy = {name: Secrecy(l=asked.l) for name, asked in secrecy.items()}
+        quasi = [job.columns[name] for name in job.names("quasi")]
+        untyped = [one for one in quasi if one.kind is None and one.step is None and one.hierarchy is None]
+        if job.ranges == "grid" and untyped:
+            not_run.append(Check("grid", 0, None, "not run", "columns whose type the job does not say: their step is not known"))
+        return cls(secrecy, _grounds(job, release, secrecy), units, _steps(job), not_run)
+
+    def grid(self, run: Run, layout: Layout) -> list[Check]:
+        """Whether ranges end on the grid that the job asks for."""
+        steps = {alias: self.steps[name] for alias, name in layout.aliases.items() if name in self.steps}
+        return [grid.check(run, steps, commas=steps)] if steps else []
+
+
+def _grounds(job: Job, release: pa.Table | Path, secrecy: Mapping[str, Secrecy]) -> dict[str, Ground]:
+    """How far values are apart, where that takes a tree or an order."""
+    measured = {
+        name: Secrecy(t=asked.t, t_distance=asked.t_distance) for name, asked in secrecy.items() if name in job.measured()
+    }
+    measured = {name: asked for name, asked in measured.items() if asked.t is not None}
+    if not measured:
+        return {}
+    trees, problems = load_trees(job.columns, job.hierarchies, measured)
+    if problems:
+        raise RequestError(problems)
+    schema = Schema(job.columns, tuple(measured), trees, job.missing)
+    return grounds_of(sensitive.encode_secrets(_columns(release, list(measured)), schema, measured))
+
+
+def _steps(job: Job) -> dict[str, Decimal]:
+    """The grid of every column that is known to hold numbers, by its step or its type: a file does not tell whole ones apart."""
+    known = {name: job.columns[name] for name in job.names("quasi") if job.columns[name].hierarchy is None}
+    numbers = {name: column for name, column in known.items() if column.step is not None or column.kind in ("integer", "decimal")}
+    schema = Schema(job.columns, tuple(numbers), {}, ranges=job.ranges)
+    steps = {name: schema.step(name, whole=column.kind == "integer") for name, column in numbers.items()}
+    return {name: step for name, step in steps.items() if step is not None}
+
+
+def _columns(release: pa.Table | Path, names: list[str]) -> pa.Table:
+    return release.select(names) if isinstance(release, pa.Table) else pq.ParquetFile(release).read(names)

@@ -1,0 +1,94 @@
+"""What a run claims of its release, put to the auditor: which columns it has, and what each cell was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kohort.auditor import Layout, Original
+from kohort.auditor.promises import Ground
+from kohort.encoding.axes import Axis, DateAxis, NumericAxis, TreeAxis
+from kohort.encoding.sensitive import Secret
+from kohort.schema.columns import Schema
+from kohort.tables import tables
+from kohort.tables.tables import Format
+
+
+@dataclass(frozen=True)
+class Claims:
+    """The names of the audit's views, and behind each the column of the source and what was published of it."""
+
+    layout: Layout
+    sources: Mapping[str, str]
+    statistics: Mapping[str, str]
+
+    @classmethod
+    def of(cls, schema: Schema) -> Claims:
+        published = {name: (source, statistic) for name, source, statistic in schema.published()}
+        quasi = [name for name, (_source, statistic) in published.items() if statistic != "value"]
+        layout = Layout(quasi, schema.named("sensitive"), schema.named("other"))
+        sources = {alias: published[name][0] for alias, name in layout.aliases.items()}
+        statistics = {alias: published[name][1] for alias, name in layout.aliases.items()}
+        return cls(layout, sources, statistics)
+
+    def original(self, schema: Schema, axes: Sequence[Axis], kinds: pa.Schema, rows: int) -> Original:
+        """What the source looked like, for the accounting; `kinds` are the types of its columns."""
+        dates = {axis.name: axis.format for axis in axes if isinstance(axis, DateAxis)}
+        numeric = {
+            axis.name: "DOUBLE" if axis.first.dtype.kind == "f" else "BIGINT"
+            for axis in axes
+            if isinstance(axis, NumericAxis) and axis.name not in dates
+        }
+        # Text without a tree is its own label or nothing; that needs no tree to check.
+        trees = {
+            axis.name: axis.tree if axis.rule or axis.name in schema.trees else None
+            for axis in axes
+            if isinstance(axis, TreeAxis)
+        }
+        spreads = {axis.name: axis.range for axis in axes if isinstance(axis, NumericAxis)}
+        commas = [axis.name for axis in axes if isinstance(axis, NumericAxis) and axis.comma]
+        # Asked of the schema, not of the axes: a grid that they forgot must be missed.
+        steps = {
+            name: schema.step(name, whole=kind == "BIGINT" or schema.columns[name].type == "integer")
+            for name, kind in numeric.items()
+        }
+        ranges = {alias: source for alias, source in self.sources.items() if self.statistics[alias] == "range"}
+        exact = [alias for alias, source in self.sources.items() if _is_exact_number(kinds.field(source).type)]
+        return Original(
+            rows=rows,
+            columns=[name for name, _source, _statistic in schema.published()],
+            numbers={alias: numeric[source] for alias, source in ranges.items() if source in numeric},
+            commas=[alias for alias, source in self.sources.items() if source in commas],
+            dates={alias: dates[source] for alias, source in ranges.items() if source in dates},
+            means={alias: spreads[self.sources[alias]] for alias, statistic in self.statistics.items() if statistic == "mean"},
+            labels={alias: trees[source] for alias, source in ranges.items() if source in trees},
+            missing=schema.missing,
+            typed=() if schema.missing else exact,
+            steps={alias: step for alias, source in ranges.items() if (step := steps.get(source)) is not None},
+        )
+
+    def missing(self, schema: Schema, kinds: pa.Schema, form: Format | None) -> tuple[str, ...]:
+        """Texts that stand for missing in sensitive columns; a decimal that is no number is one, and is text in a CSV file."""
+        floating = any(pa.types.is_floating(kinds.field(name).type) for name in schema.named("sensitive"))
+        return (*schema.missing, "nan") if floating and form is not None and form.kind == "csv" else schema.missing
+
+    def cell(self, alias: str, column: pa.ChunkedArray, original: Original, form: Format | None) -> pa.ChunkedArray:
+        """A column of the source as the auditor is to compare it with what stands in the file."""
+        if self.statistics[alias] == "value":
+            return tables.as_stored(column, form) if form is not None else tables.without_durations(column)
+        if pa.types.is_floating(column.type):
+            column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+        return column if alias in original.typed and alias not in original.labels else tables.as_text(column)
+
+
+def grounds_of(secrets: Iterable[Secret]) -> dict[str, Ground]:
+    """How far sensitive values are apart, as the auditor is to measure it."""
+    return {secret.name: Ground(secret.scale.tree, secret.scale.dates, secret.scale.comma) for secret in secrets}
+
+
+def _is_exact_number(kind: pa.DataType) -> bool:
+    """Whether SQL sees the same number as the encoder does, without a detour over its text."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_float64(kind))

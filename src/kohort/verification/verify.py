@@ -1,0 +1,91 @@
+"""The audit of a release that a run has made: what it claims, and the source beside it, put to the auditor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from kohort import auditor
+from kohort.auditor import Evidence, Original, Run
+from kohort.auditor.promises import Ground
+from kohort.encoding.axes import Axis
+from kohort.encoding.sensitive import Secret
+from kohort.errors import AuditError
+from kohort.job.job import Job
+from kohort.schema.columns import Schema
+from kohort.tables import tables
+from kohort.tables.tables import Format
+from kohort.verification.duckdb_views import columns_of, release_view
+from kohort.verification.expected import Claims, grounds_of
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What a run claims of its release."""
+
+    job: Job
+    schema: Schema
+    kinds: pa.Schema
+    """The types of the source's columns."""
+    claims: Claims
+    original: Original
+    grounds: Mapping[str, Ground]
+
+    @classmethod
+    def of(cls, job: Job, schema: Schema, axes: Sequence[Axis], kinds: pa.Schema, rows: int, secrets: Sequence[Secret]) -> Proof:
+        """`rows` is how many the release must have."""
+        claims = Claims.of(schema)
+        return cls(job, schema, kinds, claims, claims.original(schema, axes, kinds, rows), grounds_of(secrets))
+
+    @property
+    def sources(self) -> list[str]:
+        """The columns of the source that the auditor is to see."""
+        return list(dict.fromkeys([*self.claims.sources.values(), *self.schema.named("unit")]))
+
+    def originals(
+        self, column: Callable[[str], pa.Array | pa.ChunkedArray], form: Format | None
+    ) -> dict[str, pa.Array | pa.ChunkedArray]:
+        """By alias: what each cell was made from. `column` gives a column of the source, row by row as the release has them."""
+        cells = {
+            alias: self.claims.cell(alias, column(source), self.original, form) for alias, source in self.claims.sources.items()
+        }
+        for unit in self.schema.named("unit"):  # whose each row is: counted, never published
+            cells["u1"] = tables.as_text(column(unit))
+        return cells
+
+    def audit(
+        self,
+        release: pa.Table | Path,
+        form: Format | None,
+        originals: Mapping[str, pa.ChunkedArray] | Path,
+        threads: int,
+        memory: int | None = None,
+    ) -> Evidence:
+        """What DuckDB finds."""
+        with release_view(release, form, self.claims.layout, threads, originals, self.grounds, memory) as run:
+            return self.ask(run, columns_of(release, form), form)
+
+    def ask(self, run: Run, columns: Sequence[str], form: Format | None) -> Evidence:
+        """What the auditor finds through a function that runs SQL on the views."""
+        return auditor.audit(
+            run,
+            self.claims.layout,
+            self.job.promise,
+            columns,
+            self.original,
+            secrecy=self.job.secrecy(),
+            persons=bool(self.schema.named("unit")),
+            missing=self.claims.missing(self.schema, self.kinds, form),
+            grounds=self.grounds,
+        )
+
+
+def require_passed(evidence: Evidence) -> None:
+    """Refuse to hand over what the audit refuses."""
+    failures = evidence.failures()
+    if failures:
+        told = "; ".join(f"{check.name}: required {check.required}, found {check.found}" for check in failures)
+        raise AuditError(f"The audit refused the release, so nothing was published ({told}).")
