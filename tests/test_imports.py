@@ -19,7 +19,14 @@ from kohort.schema.promises import Promise
 
 HEAVY = ["numba", "llvmlite", "pyarrow", "duckdb", "pydantic", "matplotlib", "pandas", "numpy", "rich", "tomli_w"]
 LOADED = f"import json, sys; print(json.dumps([name for name in {HEAVY!r} if name in sys.modules]))"
-HELP = "import sys; sys.argv = ['kohort', {arguments}]\ntry:\n    import kohort.cli.commands as c; c.main()\nexcept SystemExit:\n    pass\n"
+HELP = """
+import sys
+sys.argv = ['kohort', {arguments}]
+try:
+    import kohort.cli.commands as c; c.main()
+except SystemExit:
+    pass
+"""
 RUN_ONLY = {"source", "output", "job_file", "as_json", "save_job", "force"}  # of one run, not of what is asked
 
 
