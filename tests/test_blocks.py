@@ -7,7 +7,7 @@ import pytest
 
 import kohort as kh
 from kohort import datasets
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding import encode as encoding
 from kohort.encoding.row_order import block_number, own_seed
 from kohort.job.job import Job
@@ -24,7 +24,7 @@ QUASI = TABLE.column_names[:4]
 def bound(**asked):
     job = Job.build(quasi=QUASI, sensitive="s1", seed=7, **{"k": 5, **asked})
     points = encoding.encode(TABLE, schema.resolve(job.columns, TABLE))
-    return job, points, Checks(job.promise, points.rows, suppress=job.suppress)
+    return job, points, Constraints(job.promise, points.rows, suppress=job.suppress)
 
 
 @pytest.mark.parametrize("largest", [30, 100, 449, 900])

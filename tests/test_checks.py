@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding import encode as encoding
 from kohort.encoding import sensitive
 from kohort.errors import PromiseError, RequestError
@@ -110,7 +110,7 @@ def bound(values, persons, k, asked, extra=()):
     job = Job.build(quasi="q", sensitive="s", k=k, **({"unit": "u"} if distinct_persons else {"drop": "u"}), **asked)
     made = schema.resolve(job.columns, table, measured=job.measured())
     secrets = sensitive.encode_secrets(table, made, job.secrecy())
-    return Checks(job.promise, len(values), secrets, sensitive.encode_units(table, made))
+    return Constraints(job.promise, len(values), secrets, sensitive.encode_units(table, made))
 
 
 @pytest.mark.parametrize("promise", PROMISES)

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kohort as kh
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding import encode as encoding
 from kohort.encoding import sensitive
 from kohort.errors import PromiseError
@@ -65,7 +65,7 @@ def test_repair_is_the_plain_version(data, made, k, different):
     job = Job.build(quasi=list(columns), sensitive="s", unit="u", k=k, hierarchy=hierarchy, **asked)
     bound = schema.resolve(job.columns, table)
     units = sensitive.encode_units(table, bound)
-    checks = Checks(job.promise, rows, sensitive.encode_secrets(table, bound, job.secrecy()), units)
+    checks = Constraints(job.promise, rows, sensitive.encode_secrets(table, bound, job.secrecy()), units)
 
     def stands(part):
         return len({persons[row] for row in part}) >= k and len({secrets[row] for row in part}) >= different
@@ -81,7 +81,7 @@ def test_repair_is_the_plain_version(data, made, k, different):
 
 def test_failing_groups_leave_smallest_first_while_they_fit():
     labels = np.repeat(np.arange(5), [3, 9, 2, 4, 9])
-    checks = Checks(Job.build(quasi="q", k=5).promise, len(labels))
+    checks = Constraints(Job.build(quasi="q", k=5).promise, len(labels))
     gone = {budget: np.unique(labels[suppress_failing(checks, labels, budget) < 0]).tolist() for budget in range(11)}
     assert gone == {0: [], 1: [], 2: [2], 3: [2], 4: [2], 5: [0, 2], 6: [0, 2], 7: [0, 2], 8: [0, 2], 9: [0, 2, 3], 10: [0, 2, 3]}
 

@@ -99,7 +99,7 @@ def test_every_anonymous_vector_is_found_and_no_other(made, k, suppress):
     rows = len(next(iter(columns.values())))
     k, budget = min(k, rows), int(Fraction(str(suppress)) * rows)
     engine = engine_for(columns, "datafly", k, suppress=suppress)
-    table = FullDomain(engine._points, engine._checks, Progress(1))
+    table = FullDomain(engine._points, engine._constraints, Progress(1))
     levels = levels_of(columns, measures)
     assert table.heights == tuple(map(len, levels))
     anonymous = {
@@ -277,7 +277,7 @@ def test_finer_levels_may_stand_where_coarser_ones_do_not():
 @BOTH
 def test_no_rows_and_too_few(method):
     engine = engine_for({"a": [1, 2, 3]}, method, 3)
-    points, checks = engine._points.take(np.arange(0)), engine._checks.take(np.arange(0))
+    points, checks = engine._points.take(np.arange(0)), engine._constraints.take(np.arange(0))
     options = METHODS[method].options()
     made = METHODS[method].partition(points, checks, options, 0, Progress(1))
     assert made.labels.size == 0
@@ -285,7 +285,7 @@ def test_no_rows_and_too_few(method):
     assert made.boxes[0].shape == (0, 1)
     few = np.arange(2)
     with pytest.raises(PromiseError):
-        METHODS[method].partition(engine._points.take(few), engine._checks.take(few), options, 0, Progress(1))
+        METHODS[method].partition(engine._points.take(few), engine._constraints.take(few), options, 0, Progress(1))
 
 
 def test_more_combinations_than_can_be_compared():
@@ -305,7 +305,7 @@ def test_codes_beyond_one_word():
 def test_a_search_that_is_stopped():
     engine = engine_for(datasets.census(2_000, quasi=5).drop_columns("s1"), "datafly", 5)
     progress = Progress(1)
-    table = FullDomain(engine._points, engine._checks, progress)
+    table = FullDomain(engine._points, engine._constraints, progress)
     progress.cancel()
     with pytest.raises(CancelledError):
         incognito.anonymous_vectors(table, progress)

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kohort as kh
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding import encode as encoding
 from kohort.errors import PromiseError
 from kohort.job.job import Job
@@ -29,7 +29,7 @@ def partition(columns, method, k, *, seed=0, suppress=0.0, **option):
     job = Job.build(quasi=list(columns), hierarchy=hierarchy, method=method, option=option, k=k)
     table = pa.table(columns)
     points = encoding.encode(table, schema.resolve(job.columns, table))
-    checks = Checks(job.promise, points.rows, suppress=suppress)
+    checks = Constraints(job.promise, points.rows, suppress=suppress)
     return job.algorithm.partition(points, checks, job.method_options(), seed, Progress(1)).labels.tolist()
 
 

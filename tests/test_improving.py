@@ -54,7 +54,7 @@ def improved(columns, k, labels, *, rounds=1, seed=1, progress=None, **asked):
     """The labels after improvement alone."""
     engine = prepared(columns, k, **asked)
     given_labels = np.array(labels, np.int64)
-    after = improve(engine._points, engine._checks, given_labels, rounds, seed, progress or engine._progress)
+    after = improve(engine._points, engine._constraints, given_labels, rounds, seed, progress or engine._progress)
     assert given_labels.tolist() == list(labels)  # what came in is the caller's
     return after.tolist()
 
@@ -395,7 +395,14 @@ def test_progress_tells_the_cost(block, monkeypatch):
     costs = plain.Costs(list(columns.values()), [oracles.Numbers(column) for column in columns.values()])
     found = [
         partition_table(
-            engine._job.algorithm, engine._points, engine._checks, engine._job.method_options(), 7, block, given_progress, rounds
+            engine._job.algorithm,
+            engine._points,
+            engine._constraints,
+            engine._job.method_options(),
+            7,
+            block,
+            given_progress,
+            rounds,
         ).labels.tolist()
         for given_progress, rounds in ((Progress(1), 0), (progress, 1))
     ]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import kohort
 from kohort import datasets, testing
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding import encode as encoding
 from kohort.engines import ENGINES
 from kohort.methods import Options, mondrian_1d
@@ -120,7 +120,7 @@ def test_nothing_is_left_out():
 def test_no_rows():
     table = pa.table({"a": [1, 2]})
     points = encoding.encode(table, schema.resolve(kohort.Job.build(quasi="a").columns, table)).take(np.arange(0))
-    made = mondrian_1d.partition(points, Checks(Promise(k=2), 0), Options(), 0, Progress(1))
+    made = mondrian_1d.partition(points, Constraints(Promise(k=2), 0), Options(), 0, Progress(1))
     assert made.labels.size == 0
     assert made.boxes is not None
     assert made.boxes[0].shape == (0, 1)

@@ -47,7 +47,7 @@ def prepared(columns, k, *, quasi=None, **asked):
 def improved(columns, k, labels, *, rounds=1, seed=1, threads=1, **asked):
     engine = prepared(columns, k, **asked)
     given_labels = np.array(labels, np.int64)
-    after = improve_square_error(engine._points, engine._checks, given_labels, rounds, seed, Progress(threads))
+    after = improve_square_error(engine._points, engine._constraints, given_labels, rounds, seed, Progress(threads))
     assert given_labels.tolist() == list(labels)  # what came in is the caller's
     return after.tolist()
 
@@ -209,7 +209,7 @@ def test_it_stops_when_told():
     progress = Progress(1)
     progress.cancel()
     with pytest.raises(CancelledError):
-        improve_square_error(engine._points, engine._checks, np.arange(300) // 3, 1, 1, progress)
+        improve_square_error(engine._points, engine._constraints, np.arange(300) // 3, 1, 1, progress)
 
 
 def test_every_group_keeps_its_different_values():
@@ -278,6 +278,6 @@ def test_public_tables(public_data, name):
         engine = prepared(table, k, method="mdav")
         engine.partition()
         before = engine._partition.labels
-        after = improve_square_error(engine._points, engine._checks, before, 1, 1, Progress(1))
+        after = improve_square_error(engine._points, engine._constraints, before, 1, 1, Progress(1))
         require_sound(before.tolist(), after.tolist(), k)
         assert 100 * error_of_scores(places, after) / (places**2).sum() <= bar

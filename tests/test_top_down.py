@@ -45,13 +45,13 @@ def encoded(table, job):
 
 def parts_of(columns, k, steps, **asked):
     engine = prepared(columns, k, **asked)
-    return oracles.groups(split_table(engine._points, engine._checks, steps, Progress(1)).tolist())
+    return oracles.groups(split_table(engine._points, engine._constraints, steps, Progress(1)).tolist())
 
 
 def made(method, columns, k, **asked):
     """What the method itself makes, before anything is finished or improved."""
     engine = prepared(columns, k, **asked)
-    found = METHODS[method].partition(engine._points, engine._checks, METHODS[method].options(), 7, Progress(1))
+    found = METHODS[method].partition(engine._points, engine._constraints, METHODS[method].options(), 7, Progress(1))
     return found.labels.tolist()
 
 
@@ -137,9 +137,9 @@ def test_laying_parts_out_anew_changes_nothing(table, k, steps, levels):
 def test_laying_parts_out_anew_changes_nothing_in_a_large_table(steps, monkeypatch):
     sample = datasets.hospital(6_000)
     engine = encoded(sample.table, kh.Job.build(sample.job, k=5))
-    usual = split_table(engine._points, engine._checks, steps, Progress(1)).tolist()
+    usual = split_table(engine._points, engine._constraints, steps, Progress(1)).tolist()
     monkeypatch.setattr(splitting, "LEAST", (1_000, 50, 0))
-    other = split_table(engine._points, engine._checks, steps, Progress(1)).tolist()
+    other = split_table(engine._points, engine._constraints, steps, Progress(1)).tolist()
     assert plain.same_groups(oracles.groups(usual), oracles.groups(other))
     assert min(Counter(usual).values()) >= 5
     assert sorted(set(usual)) == list(range(max(usual) + 1))
@@ -216,7 +216,7 @@ def test_cuts_stop_when_told():
     progress = Progress(1)
     progress.cancel()
     with pytest.raises(CancelledError):
-        split_table(engine._points, engine._checks, 20, progress)
+        split_table(engine._points, engine._constraints, 20, progress)
 
 
 # --- merging
@@ -253,7 +253,7 @@ def test_by_hand_the_smallest_class_merges_first():
 
 def starts_of(columns, k, **asked):
     engine = prepared(columns, k, **asked)
-    return METHODS["auto"].partition(engine._points, engine._checks, METHODS["auto"].options(), 7, Progress(1))
+    return METHODS["auto"].partition(engine._points, engine._constraints, METHODS["auto"].options(), 7, Progress(1))
 
 
 @QUICK

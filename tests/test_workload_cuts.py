@@ -11,7 +11,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from kohort import anonymize, datasets
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.engines.memory import MemoryEngine
 from kohort.job.job import Job
 from kohort.methods import Partition
@@ -54,7 +54,7 @@ def test_the_first_cut_lowers_the_error_most(cells, asked, k):
     points = replace(points, wanted=wanted(questions, points, ()))
     if points.wanted is None:
         return
-    checks = Checks(Promise(k=max(k, 2)), points.rows)
+    checks = Constraints(Promise(k=max(k, 2)), points.rows)
     found = cut_table(points, checks, Progress(1), largest=points.rows - 1, answering=0.0)
     everybody = np.ones(points.rows, np.bool_)
     now, best = off(engine, questions, everybody), 0.0

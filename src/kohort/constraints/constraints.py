@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Checks:
+class Constraints:
     """A promise bound to one table: the one question that methods ask is whether a group may stand."""
 
     promise: Promise
@@ -71,21 +71,21 @@ class Checks:
         names = {"k", *(name for secret in self.secrets for name in secret.asked.asked)}
         return [DEFINITIONS[name] for name in names]
 
-    def take(self, rows: NDArray[np.int64]) -> Checks:
+    def take(self, rows: NDArray[np.int64]) -> Constraints:
         """The same promise for these rows of the same table, in this order."""
         units = None if self.units is None else self.units[rows]
         secrets = tuple(secret.take(rows) for secret in self.secrets)
-        return Checks(self.promise, len(rows), secrets, units, self.shares, self.suppress)
+        return Constraints(self.promise, len(rows), secrets, units, self.shares, self.suppress)
 
-    def only(self, rows: NDArray[np.int64]) -> Checks:
+    def only(self, rows: NDArray[np.int64]) -> Constraints:
         """The same promise for a table of only these rows: what the others held is no longer compared with."""
         units = None if self.units is None else self.units[rows]
         secrets = tuple(secret.only(rows) for secret in self.secrets)
-        return Checks(self.promise, len(rows), secrets, units, suppress=self.suppress)
+        return Constraints(self.promise, len(rows), secrets, units, suppress=self.suppress)
 
-    def k_alone(self) -> Checks:
+    def k_alone(self) -> Constraints:
         """Only that each group has k rows."""
-        return Checks(self.promise, self.rows, suppress=self.suppress)
+        return Constraints(self.promise, self.rows, suppress=self.suppress)
 
     def stand_among_themselves(self, labels: NDArray[np.int64]) -> bool:
         """Whether all groups stand in a release of only the rows that have a label: it is compared with itself."""

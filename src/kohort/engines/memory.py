@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kohort.auditor import Evidence
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding import encode as encoding
 from kohort.encoding import row_order as ordering
 from kohort.encoding import sensitive
@@ -54,7 +54,7 @@ class MemoryEngine:
         self._origin: Origin
         self._schema: Schema
         self._questions: Questions | None = None
-        self._checks: Checks
+        self._constraints: Constraints
         self._points: Points
         self._partition: Partition
         self._publication: Publication
@@ -77,8 +77,8 @@ class MemoryEngine:
         with self._progress.step("encode"):
             secrets = sensitive.encode_secrets(table, self._schema, job.secrecy())
             units = sensitive.encode_units(table, self._schema)
-            self._checks = Checks(job.promise, table.num_rows, secrets, units, suppress=job.suppress)
-            self._checks.require_whole_table()
+            self._constraints = Constraints(job.promise, table.num_rows, secrets, units, suppress=job.suppress)
+            self._constraints.require_whole_table()
             self._points = encoding.encode(table, self._schema)
             self._points = replace(self._points, objective=job.objective)
             if job.label is not None:
@@ -94,7 +94,7 @@ class MemoryEngine:
     def partition(self) -> None:
         points = self._points
         with self._progress.step("partition", total=points.rows), self._progress.compiling():
-            self._partition = partition_whole(self._job, self._schema, points, self._checks, self._ties, self._progress)
+            self._partition = partition_whole(self._job, self._schema, points, self._constraints, self._ties, self._progress)
 
     def _ties(self) -> NDArray[np.uint64]:
         return ordering.ties_of(self._table, self._schema, self._job.seed or 0)
@@ -114,7 +114,7 @@ class MemoryEngine:
             loss=sums.measured([axis.name for axis in points.axes], rows_of_classes, self._job.promise.k),
             clusters=len(boxes.sizes),
             blocks=partition.blocks,
-            sizes=counted(self._checks.sizes(np.append(classes, -1)[partition.labels])),
+            sizes=counted(self._constraints.sizes(np.append(classes, -1)[partition.labels])),
             suppressed=int(np.count_nonzero(self.labels() < 0)),
             axes={axis.name: axis.describe() for axis in points.axes},
             told=partition.told,
@@ -179,7 +179,7 @@ class MemoryEngine:
     def _audit(self, release: pa.Table | Path, form: Format | None) -> Evidence:
         with self._progress.step("audit"):
             proof = Proof.of(
-                self._job, self._schema, self._points.axes, self._table.schema, len(self._order), self._checks.secrets
+                self._job, self._schema, self._points.axes, self._table.schema, len(self._order), self._constraints.secrets
             )
             originals = proof.originals(lambda name: self._table.column(name).take(pa.array(self._order)), form)
             return proof.audit(release, form, originals, self._progress.threads)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.encoding.groups import total_cost
 from kohort.methods import k_member, mdav, merge, top_down
@@ -29,7 +29,7 @@ class AutoOptions(Options):
     """Options of `auto`: none."""
 
 
-def partition(points: Points, checks: Checks, _options: AutoOptions, seed: int, progress: Progress) -> Partition:
+def partition(points: Points, constraints: Constraints, _options: AutoOptions, seed: int, progress: Progress) -> Partition:
     """The start that loses least."""
     searched = points.searched()
     tables = searched.costs()
@@ -37,31 +37,31 @@ def partition(points: Points, checks: Checks, _options: AutoOptions, seed: int, 
     def cost(labels: NDArray[np.int64]) -> int:
         return total_cost(searched, labels, tables)
 
-    tried = list(_starts(points, checks, seed, progress, cost))
+    tried = list(_starts(points, constraints, seed, progress, cost))
     name, labels = min(tried, key=lambda start: cost(start[1]))
     return Partition(labels, start=name, starts=tuple(name for name, _labels in tried))
 
 
 def _starts(
-    points: Points, checks: Checks, seed: int, progress: Progress, cost: Callable[[NDArray[np.int64]], int]
+    points: Points, constraints: Constraints, seed: int, progress: Progress, cost: Callable[[NDArray[np.int64]], int]
 ) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    def start(method: Method, checks: Checks) -> tuple[str, NDArray[np.int64]]:
-        made = made_by(method, points, checks, method.options(), seed, progress)
-        return method.name, repair(points, checks, made.labels, progress)
+    def start(method: Method, constraints: Constraints) -> tuple[str, NDArray[np.int64]]:
+        made = made_by(method, points, constraints, method.options(), seed, progress)
+        return method.name, repair(points, constraints, made.labels, progress)
 
     if points.objective == "square-error":
-        yield start(mdav.METHOD, checks)
+        yield start(mdav.METHOD, constraints)
         return
-    name, cut = start(top_down.METHOD, checks)
+    name, cut = start(top_down.METHOD, constraints)
     yield name, cut
     is_dear = False
-    if checks.beyond_k:
-        _name, plain = start(top_down.METHOD, checks.k_alone())
+    if constraints.beyond_k:
+        _name, plain = start(top_down.METHOD, constraints.k_alone())
         is_dear = cost(cut) > DEAR * cost(plain)
-    if is_dear or checks.k <= MERGED_UP_TO:
-        yield start(merge.METHOD, checks)
-    if is_dear and checks.compared_with_table:
-        yield start(k_member.METHOD, checks)
+    if is_dear or constraints.k <= MERGED_UP_TO:
+        yield start(merge.METHOD, constraints)
+    if is_dear and constraints.compared_with_table:
+        yield start(k_member.METHOD, constraints)
 
 
 METHOD = Method(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.progress import Progress
 from kohort.schema.promises import DEFINITIONS
@@ -49,7 +49,7 @@ class Partition:
         return replace(self, labels=np.where(self.labels < 0, star, self.labels), star=star)
 
 
-PartitionFunction = Callable[[Points, Checks, Any, int, Progress], Partition]
+PartitionFunction = Callable[[Points, Constraints, Any, int, Progress], Partition]
 """(points, checks, options, seed, progress) -> Partition. Random numbers are hashes of the seed and a counter."""
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.encoding.groups import merged
 from kohort.methods.base import Method, Partition
@@ -24,11 +24,11 @@ from kohort.methods.search.kmeans_clusters import ROUNDS, Clusters
 from kohort.progress import Progress
 
 
-def partition(points: Points, checks: Checks, options: FeatureOptions, seed: int, progress: Progress) -> Partition:
+def partition(points: Points, constraints: Constraints, options: FeatureOptions, seed: int, progress: Progress) -> Partition:
     """Rounds until no row moves, then small clusters join others."""
-    if points.rows < 2 * checks.k:
+    if points.rows < 2 * constraints.k:
         return Partition(np.zeros(points.rows, np.int64))
-    clusters = Clusters(points, checks, options, seed, progress, exact=False)
+    clusters = Clusters(points, constraints, options, seed, progress, exact=False)
     asked = np.array(compared(points, options).weights)
     clusters.weigh(np.full(len(asked), 1 / len(asked)))
     before = np.full(points.rows, -1)
@@ -41,7 +41,7 @@ def partition(points: Points, checks: Checks, options: FeatureOptions, seed: int
             break
         before = labels
         clusters.state[0] = points.rows * (number + 1) // ROUNDS
-    return Partition(merged(before, clusters.nearest_of(np.bincount(before, minlength=clusters.count) < checks.k)))
+    return Partition(merged(before, clusters.nearest_of(np.bincount(before, minlength=clusters.count) < constraints.k)))
 
 
 def _weights(totals: NDArray[np.int64], asked: NDArray[np.float64]) -> NDArray[np.float64]:

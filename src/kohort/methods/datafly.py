@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.errors import PromiseError
 from kohort.methods.base import Method, Options, Partition
@@ -20,10 +20,10 @@ from kohort.methods.search.full_domain_levels import Classes, FullDomain, Vector
 from kohort.progress import Progress
 
 
-def partition(points: Points, checks: Checks, options: Options, seed: int, progress: Progress) -> Partition:
+def partition(points: Points, constraints: Constraints, options: Options, seed: int, progress: Progress) -> Partition:
     """The classes of the first vector that may be published, in the order of their boxes."""
     del options, seed  # nothing here is random
-    table = FullDomain(points, checks, progress)
+    table = FullDomain(points, constraints, progress)
     vector: Vector = (0,) * len(table.heights)
     while True:
         classes = table.classes(vector)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.methods.base import Method, Options, Partition
 from kohort.methods.search.grow_groups import group_for, pool_of
@@ -41,15 +41,15 @@ class GCCGOptions(Options):
     )
 
 
-def partition(points: Points, checks: Checks, options: GCCGOptions, seed: int, progress: Progress) -> Partition:
+def partition(points: Points, constraints: Constraints, options: GCCGOptions, seed: int, progress: Progress) -> Partition:
     """Grade, divide, cluster."""
     del seed  # nothing here is random
-    parts = list(_divided(points, graded(points), options.parts, checks.k)) if points.rows else []
+    parts = list(_divided(points, graded(points), options.parts, constraints.k)) if points.rows else []
     labels = [np.empty(0, np.int64)] * len(parts)
 
     def work(number: int) -> Task:
         def task() -> Iterable[Task]:
-            labels[number] = _clustered(points.take(parts[number]), checks.take(parts[number]), progress)
+            labels[number] = _clustered(points.take(parts[number]), constraints.take(parts[number]), progress)
             return ()
 
         return task
@@ -90,13 +90,13 @@ def _power_of_two(number: int) -> int:
     return 1 << (number - 1).bit_length()
 
 
-def _clustered(points: Points, checks: Checks, progress: Progress) -> NDArray[np.int64]:
+def _clustered(points: Points, constraints: Constraints, progress: Progress) -> NDArray[np.int64]:
     from kohort.kernels.clusters.gccg import centre_and_cluster
 
     labels = np.empty(points.rows, np.int64)
     centre_and_cluster(
-        points.kernel_tables(), checks.rules, pool_of(points), group_for(checks), checks.row_secrets, checks.beyond_k,
-        np.empty(checks.k, np.int64), labels, progress.slot(),
+        points.kernel_tables(), constraints.rules, pool_of(points), group_for(constraints), constraints.row_secrets, constraints.beyond_k,
+        np.empty(constraints.k, np.int64), labels, progress.slot(),
     )  # fmt: skip
     return labels
 

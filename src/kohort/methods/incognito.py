@@ -27,7 +27,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import UNIT, Points
 from kohort.errors import PromiseError, RequestError
 from kohort.methods.base import Method, Options, Partition
@@ -37,10 +37,10 @@ from kohort.progress import Progress
 MOST_VECTORS = 1 << 24
 
 
-def partition(points: Points, checks: Checks, options: Options, seed: int, progress: Progress) -> Partition:
+def partition(points: Points, constraints: Constraints, options: Options, seed: int, progress: Progress) -> Partition:
     """The classes of the best vector, in the order of their boxes."""
     del options, seed  # nothing here is random
-    table = FullDomain(points, checks, progress)
+    table = FullDomain(points, constraints, progress)
     vectors = math.prod(height + 1 for height in table.heights)
     if vectors > MOST_VECTORS:
         told = f"{vectors:,}" if vectors < 10**15 else f"about {vectors:.0e}"
@@ -93,8 +93,8 @@ def _anonymous_among(candidate: NDArray[np.bool_], axes: tuple[int, ...], table:
     stack.words[0], stack.counts[0] = super_root
     anonymous = np.empty(candidate.size, np.bool_)
     find_anonymous(
-        table.tables, table.layout, np.array(axes), np.array(candidate.shape), np.array(least), table.checks.k,
-        table.checks.budget, candidate.ravel(), stack, anonymous, table.state,
+        table.tables, table.layout, np.array(axes), np.array(candidate.shape), np.array(least), table.constraints.k,
+        table.constraints.budget, candidate.ravel(), stack, anonymous, table.state,
     )  # fmt: skip
     return anonymous.reshape(candidate.shape)
 
@@ -103,7 +103,7 @@ class _Choice:
     """The search for the vector of least loss that keeps the whole promise."""
 
     def __init__(self, table: FullDomain, anonymous: NDArray[np.bool_]) -> None:
-        self._table, self._checks = table, table.checks
+        self._table, self._constraints = table, table.constraints
         columns = zip(table.levels, table.points.codes.T, strict=True)
         costs = [levels.cost @ np.bincount(codes, minlength=levels.cost.shape[1]) for levels, codes in columns]
         self._bounds: NDArray[np.int64] = reduce(np.add.outer, costs)
@@ -115,7 +115,7 @@ class _Choice:
         """Whether a vector in which too many rows fail condemns its specialisations. Not if a class that stands there may fail
         once rows join it that were left out.
         """
-        return self._checks.growing_keeps or (self._checks.merging_keeps and not self._checks.budget)
+        return self._constraints.growing_keeps or (self._constraints.merging_keeps and not self._constraints.budget)
 
     def best(self) -> Classes | None:
         """The classes of the best vector; None if there is none."""
@@ -141,12 +141,12 @@ class _Choice:
 
     def _decided(self, vector: Vector) -> Classes | None:
         """The classes of a vector, unless too many of its rows fail."""
-        if self._checks.beyond_k and self._fails_below:
+        if self._constraints.beyond_k and self._fails_below:
             self._climb(vector)
         if not self._open[vector]:
             return None
         classes = self._table.classes(vector)
-        return classes if classes.failing <= self._checks.budget else None
+        return classes if classes.failing <= self._constraints.budget else None
 
     def _climb(self, vector: Vector) -> None:
         """Decide a vector, and on the way many others, by halving a chain from it to the top."""
@@ -177,7 +177,7 @@ class _Choice:
         """Whether few enough rows fail; what that says of others is noted."""
         if self._enough_stand[vector] or not self._open[vector]:
             return bool(self._enough_stand[vector])
-        enough = self._table.classes(vector).failing <= self._checks.budget
+        enough = self._table.classes(vector).failing <= self._constraints.budget
         if enough:
             self._enough_stand[tuple(slice(level, None) for level in vector)] = True
         else:

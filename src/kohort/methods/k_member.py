@@ -15,27 +15,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.methods.base import Method, Options, Partition
 from kohort.methods.search.grow_groups import group_for, join_rest, pool_of
 from kohort.progress import Progress
 
 
-def partition(points: Points, checks: Checks, options: Options, seed: int, progress: Progress) -> Partition:
+def partition(points: Points, constraints: Constraints, options: Options, seed: int, progress: Progress) -> Partition:
     """Grow, then join the rest."""
     del options
-    return grown(points, checks, seed, progress, random_seeds=False)
+    return grown(points, constraints, seed, progress, random_seeds=False)
 
 
-def grown(points: Points, checks: Checks, seed: int, progress: Progress, *, random_seeds: bool) -> Partition:
+def grown(points: Points, constraints: Constraints, seed: int, progress: Progress, *, random_seeds: bool) -> Partition:
     """Groups from seeds that are far from the last record, or drawn."""
     from kohort.kernels.clusters.k_member import form_groups
     from kohort.kernels.core.randomness import deal
 
     labels = np.full(points.rows, -1, np.int64)
     groups = form_groups(
-        points.kernel_tables(), checks.rules, pool_of(points), group_for(checks), checks.row_secrets, checks.beyond_k,
+        points.kernel_tables(), constraints.rules, pool_of(points), group_for(constraints), constraints.row_secrets, constraints.beyond_k,
         random_seeds, seed, labels, progress.slot(),
     )  # fmt: skip
     progress.check()
@@ -43,7 +43,7 @@ def grown(points: Points, checks: Checks, seed: int, progress: Progress, *, rand
     if not groups:  # not one group can be grown: all of it is one, for whoever repairs it to judge
         return Partition(np.zeros_like(labels))
     deal(seed, np.int64(points.rows), rest)
-    join_rest(points, checks, labels, rest, progress)
+    join_rest(points, constraints, labels, rest, progress)
     return Partition(labels)
 
 

@@ -7,17 +7,17 @@ Everything but the seeds is as in `k_member`, also what is done beyond k and wit
 
 from __future__ import annotations
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.methods.base import Method, Options, Partition
 from kohort.methods.k_member import grown
 from kohort.progress import Progress
 
 
-def partition(points: Points, checks: Checks, options: Options, seed: int, progress: Progress) -> Partition:
+def partition(points: Points, constraints: Constraints, options: Options, seed: int, progress: Progress) -> Partition:
     """Grow, then join the rest."""
     del options
-    return grown(points, checks, seed, progress, random_seeds=True)
+    return grown(points, constraints, seed, progress, random_seeds=True)
 
 
 METHOD = Method(

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.methods.base import Method, Options, Partition
 from kohort.methods.search.finish import merge_failing
@@ -32,12 +32,12 @@ class KACAOptions(Options):
     )
 
 
-def partition(points: Points, checks: Checks, options: KACAOptions, seed: int, progress: Progress) -> Partition:
+def partition(points: Points, constraints: Constraints, options: KACAOptions, seed: int, progress: Progress) -> Partition:
     """Merge classes until all stand."""
     labels = points.equal_rows() if options.start == "classes" else np.arange(points.rows)
-    stands = checks.standing(labels)
+    stands = constraints.standing(labels)
     if not stands.all():
-        labels = merge_failing(points, checks, labels, stands, progress, seed=seed)
+        labels = merge_failing(points, constraints, labels, stands, progress, seed=seed)
         progress.check()
     return Partition(labels)
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.methods.base import Method, Partition
 from kohort.methods.feature_options import FeatureOptions, uses_secrets
@@ -23,11 +23,11 @@ from kohort.methods.search.kmeans_clusters import Clusters
 from kohort.progress import Progress
 
 
-def partition(points: Points, checks: Checks, options: FeatureOptions, seed: int, progress: Progress) -> Partition:
+def partition(points: Points, constraints: Constraints, options: FeatureOptions, seed: int, progress: Progress) -> Partition:
     """The best of all rounds."""
-    if points.rows < 2 * checks.k:
+    if points.rows < 2 * constraints.k:
         return Partition(np.zeros(points.rows, np.int64))
-    clusters = Clusters(points, checks, options, seed, progress)
+    clusters = Clusters(points, constraints, options, seed, progress)
     return Partition(min(clusters.rounds(lambda: clusters.adjust(clusters.nearest())), key=clusters.square_error))
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import NumericAxis, Points
 from kohort.errors import RequestError, listed
 from kohort.methods.base import Method, Options, Partition
@@ -40,7 +40,7 @@ class MdavOptions(Options):
     )
 
 
-def partition(points: Points, checks: Checks, options: MdavOptions, seed: int, progress: Progress) -> Partition:
+def partition(points: Points, constraints: Constraints, options: MdavOptions, seed: int, progress: Progress) -> Partition:
     """Clusters in the order in which they were made."""
     del seed  # nothing here is random
     rows, columns = points.codes.shape
@@ -50,7 +50,7 @@ def partition(points: Points, checks: Checks, options: MdavOptions, seed: int, p
             f"scale=deviation needs numbers in every quasi-identifier and every row; {listed(unfit)} "
             f"{'holds' if len(unfit) == 1 else 'hold'} categories or missing values. Ask for scale=range."
         )
-    if rows < 2 * checks.k:
+    if rows < 2 * constraints.k:
         return Partition(np.zeros(rows, np.int64))
     from kohort.kernels.centroids import mdav as kernels
 
@@ -61,7 +61,7 @@ def partition(points: Points, checks: Checks, options: MdavOptions, seed: int, p
     counts = np.zeros(columns), np.zeros(columns, np.int64), np.zeros(len(tables.node_cost), np.int64)
     left = kernels.Left(np.arange(rows), values, np.empty(rows), *counts)
     reach = kernels.Reach(shape, runs, power, np.empty(len(power)), squared)
-    labels, heap, here = np.empty(rows, np.int64), np.empty(checks.k, np.int64), np.empty(columns)
+    labels, heap, here = np.empty(rows, np.int64), np.empty(constraints.k, np.int64), np.empty(columns)
     kernels.mdav(tables, reach, left, labels, heap, here, progress.slot())
     progress.check()
     return Partition(labels)

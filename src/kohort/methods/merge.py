@@ -8,7 +8,7 @@ Beyond k: a class that does not keep the whole promise counts as too small.
 
 from __future__ import annotations
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.methods.base import Method, Options, Partition
 from kohort.methods.search.finish import merge_failing
@@ -19,13 +19,13 @@ class MergeOptions(Options):
     """Options of `merge`: none."""
 
 
-def partition(points: Points, checks: Checks, _options: MergeOptions, _seed: int, progress: Progress) -> Partition:
+def partition(points: Points, constraints: Constraints, _options: MergeOptions, _seed: int, progress: Progress) -> Partition:
     """Merge classes of equal records until all stand."""
     searched = points.searched()
     labels = searched.equal_rows()
-    stands = checks.standing(labels)
+    stands = constraints.standing(labels)
     if not stands.all():
-        labels = merge_failing(searched, checks, labels, stands, progress, measure=points.measure)
+        labels = merge_failing(searched, constraints, labels, stands, progress, measure=points.measure)
         progress.check()
     return Partition(labels)
 

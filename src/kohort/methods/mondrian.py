@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.methods.base import Method, Options, Partition
 from kohort.methods.search.median_cuts import cut_table
@@ -28,10 +28,10 @@ class MondrianOptions(Options):
     relaxed: bool = Field(default=False, description="deal the rows at the median to both halves", examples=[True])
 
 
-def partition(points: Points, checks: Checks, options: MondrianOptions, seed: int, progress: Progress) -> Partition:
+def partition(points: Points, constraints: Constraints, options: MondrianOptions, seed: int, progress: Progress) -> Partition:
     """Cut until no cut is allowed; classes are numbered left to right."""
     del seed  # nothing here is random
-    return Partition(cut_table(points, checks, progress, relaxed=options.relaxed))
+    return Partition(cut_table(points, constraints, progress, relaxed=options.relaxed))
 
 
 METHOD = Method(

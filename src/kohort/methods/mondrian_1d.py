@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.methods.base import Method, Options, Partition
 from kohort.progress import Progress
@@ -33,7 +33,7 @@ Interval = tuple[int, int, int]
 """(axis, first, last): a run of rows in the order of an axis."""
 
 
-def partition(points: Points, checks: Checks, options: Options, seed: int, progress: Progress) -> Partition:
+def partition(points: Points, constraints: Constraints, options: Options, seed: int, progress: Progress) -> Partition:
     """The regions that are not empty, in the order of their intervals."""
     del options, seed  # nothing here is random
     shape = (len(points.axes), max((axis.size for axis in points.axes), default=0))
@@ -41,7 +41,7 @@ def partition(points: Points, checks: Checks, options: Options, seed: int, progr
     regions = _regions(points)
     columns = np.ascontiguousarray(points.codes.T)
     orders = [np.argsort(column, kind="stable") for column in columns]
-    for axis, first, last in _cut_all(points, checks, columns, orders, regions, progress):
+    for axis, first, last in _cut_all(points, constraints, columns, orders, regions, progress):
         begin, end = columns[axis][orders[axis][[first, last - 1]]].tolist()
         low_of[axis, begin : end + 1], high_of[axis, begin : end + 1] = begin, end
     a_row_of = np.zeros(int(regions.made[0]), np.int64)
@@ -56,7 +56,7 @@ def partition(points: Points, checks: Checks, options: Options, seed: int, progr
 
 def _cut_all(
     points: Points,
-    checks: Checks,
+    constraints: Constraints,
     columns: NDArray[np.unsignedinteger],
     orders: list[NDArray[np.int64]],
     regions: Regions,
@@ -66,7 +66,7 @@ def _cut_all(
     from kohort.kernels.core.widths import width
     from kohort.kernels.cuts.global_cuts import cut_interval
 
-    guard, tables, state = _guard(checks), points.kernel_tables(), progress.slot()
+    guard, tables, state = _guard(constraints), points.kernel_tables(), progress.slot()
 
     def waiting(axis: int, first: int, last: int) -> tuple[int, Interval]:
         ends = columns[axis][orders[axis][[first, last - 1]]].tolist()
@@ -78,7 +78,7 @@ def _cut_all(
     while open_intervals:
         progress.check()
         narrow, (axis, first, last) = heappop(open_intervals)
-        left = cut_interval(columns[axis], orders[axis][first:last], checks.k, guard, regions) if narrow <= 0 else -1
+        left = cut_interval(columns[axis], orders[axis][first:last], constraints.k, guard, regions) if narrow <= 0 else -1
         if left < 0:
             finished.append((axis, first, last))
             state[0] += (last - first) / len(orders)
@@ -100,13 +100,13 @@ def _regions(points: Points) -> Regions:
     return Regions(of_row, np.array([min(rows, 1)]), sizes, listed, ends, by_region, barred)
 
 
-def _guard(checks: Checks) -> RegionGuard | None:
+def _guard(constraints: Constraints) -> RegionGuard | None:
     """What is needed to ask more of a region than how many rows it has."""
-    if not checks.beyond_k:
+    if not constraints.beyond_k:
         return None
     from kohort.kernels.cuts.global_cuts import RegionGuard
 
-    return RegionGuard(checks.rules, checks.tally(), checks.row_secrets, np.empty_like(checks.row_secrets))
+    return RegionGuard(constraints.rules, constraints.tally(), constraints.row_secrets, np.empty_like(constraints.row_secrets))
 
 
 METHOD = Method(

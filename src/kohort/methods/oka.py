@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.methods.base import Method, Partition
 from kohort.methods.feature_options import FeatureOptions, uses_secrets
@@ -20,14 +20,14 @@ from kohort.methods.search.kmeans_clusters import Clusters
 from kohort.progress import Progress
 
 
-def partition(points: Points, checks: Checks, options: FeatureOptions, seed: int, progress: Progress) -> Partition:
+def partition(points: Points, constraints: Constraints, options: FeatureOptions, seed: int, progress: Progress) -> Partition:
     """One pass over the sorted rows, then the adjustment."""
     from kohort.kernels.centroids.centroid_tree import build
     from kohort.kernels.centroids.one_pass import join_nearest
 
-    if points.rows < 2 * checks.k:
+    if points.rows < 2 * constraints.k:
         return Partition(np.zeros(points.rows, np.int64))
-    clusters = Clusters(points, checks, options, seed, progress)
+    clusters = Clusters(points, constraints, options, seed, progress)
     labels = np.full(points.rows, -1)
     labels[clusters.seeds] = np.arange(clusters.count)
     build(clusters.space, clusters.centroids, clusters.nest)

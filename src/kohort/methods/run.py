@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.encoding.groups import total_cost
 from kohort.encoding.row_order import block_number, own_seed
@@ -28,21 +28,32 @@ from kohort.progress import Progress, Task
 
 
 def partition_table(
-    method: Method, points: Points, checks: Checks, options: Any, seed: int, block: int, progress: Progress, rounds: int = 0
+    method: Method,
+    points: Points,
+    constraints: Constraints,
+    options: Any,
+    seed: int,
+    block: int,
+    progress: Progress,
+    rounds: int = 0,
 ) -> Partition:
     """What a method makes of a table, finished and improved: every group keeps the promise, no more is left out than allowed."""
     run = Run(method, options, seed, block, rounds, progress)
-    return progress.aside(lambda: run.as_one(points, checks)) if run.is_one_block(points.rows) else run.in_blocks(points, checks)
+    return (
+        progress.aside(lambda: run.as_one(points, constraints))
+        if run.is_one_block(points.rows)
+        else run.in_blocks(points, constraints)
+    )
 
 
-def made_by(method: Method, points: Points, checks: Checks, options: Any, seed: int, progress: Progress) -> Partition:
+def made_by(method: Method, points: Points, constraints: Constraints, options: Any, seed: int, progress: Progress) -> Partition:
     """What a method makes of a block. A promise that its groups keep anyway changes nothing."""
-    if method.asks_while_grouping and checks.beyond_k:
+    if method.asks_while_grouping and constraints.beyond_k:
         with suppress(PromiseError):
-            plain = method.partition(points, checks.k_alone(), options, seed, progress)
-            if checks.standing(plain.labels).all():
+            plain = method.partition(points, constraints.k_alone(), options, seed, progress)
+            if constraints.standing(plain.labels).all():
                 return plain
-    return method.partition(points, checks, options, seed, progress)
+    return method.partition(points, constraints, options, seed, progress)
 
 
 @dataclass(frozen=True)
@@ -80,33 +91,33 @@ class Run:
         """Whether a table of so many rows is worked on at once."""
         return not self.method.in_blocks or not self.block or rows <= 2 * self.block
 
-    def as_one(self, points: Points, checks: Checks) -> Partition:
+    def as_one(self, points: Points, constraints: Constraints) -> Partition:
         """The whole table at once."""
-        made = self._made(points, checks, self.seed)
+        made = self._made(points, constraints, self.seed)
         if made.boxes is not None:
             return made
-        before, after = self._finished(made, points, checks, self.seed, block=False)
-        labels = finishing.stand_alone(points, checks, after, self.progress)
-        return Partition(labels, told=self.told(points, checks, self._tale(points, made, before, after)))
+        before, after = self._finished(made, points, constraints, self.seed, block=False)
+        labels = finishing.stand_alone(points, constraints, after, self.progress)
+        return Partition(labels, told=self.told(points, constraints, self._tale(points, made, before, after)))
 
-    def in_blocks(self, points: Points, checks: Checks) -> Partition:
+    def in_blocks(self, points: Points, constraints: Constraints) -> Partition:
         """Block by block, each by itself."""
-        labels, tale = self.of_part(points, checks)
-        labels = finishing.stand_alone(points, checks, labels, self.progress)
-        return Partition(labels, blocks=tale.blocks, told=self.told(points, checks, tale))
+        labels, tale = self.of_part(points, constraints)
+        labels = finishing.stand_alone(points, constraints, labels, self.progress)
+        return Partition(labels, blocks=tale.blocks, told=self.told(points, constraints, tale))
 
-    def of_part(self, points: Points, checks: Checks) -> tuple[NDArray[np.int64], Tale]:
+    def of_part(self, points: Points, constraints: Constraints) -> tuple[NDArray[np.int64], Tale]:
         """A part of a table that cuts have made, in blocks: it comes out the same whatever the other parts are."""
         if not self.method.in_blocks:
-            made = self._made(points, checks, self.seed)
+            made = self._made(points, constraints, self.seed)
             return made.labels, Tale(points.rows, 1)
-        blocks = rows_of_blocks(cut_table(points, checks, self.progress, largest=self.block))
+        blocks = rows_of_blocks(cut_table(points, constraints, self.progress, largest=self.block))
         labels = [np.empty(0, np.int64)] * len(blocks)
         tales = [Tale()] * len(blocks)
 
         def work(number: int) -> Task:
             def task() -> Iterable[Task]:
-                inside, bound = points.take(blocks[number]), checks.take(blocks[number])
+                inside, bound = points.take(blocks[number]), constraints.take(blocks[number])
                 own = own_seed(self.seed, block_number(inside))
                 try:
                     made = self._made(inside, bound, own)
@@ -121,9 +132,9 @@ class Run:
         self.progress.run([work(number) for number in range(len(blocks))])
         return _joined(blocks, labels), sum(tales, Tale())
 
-    def told(self, points: Points, checks: Checks, tale: Tale) -> tuple[str, ...]:
+    def told(self, points: Points, constraints: Constraints, tale: Tale) -> tuple[str, ...]:
         """What was done and why, in sentences."""
-        return *self._ignored(points), *_chosen(tale), *_fell(points, checks, tale, self.rounds)
+        return *self._ignored(points), *_chosen(tale), *_fell(points, constraints, tale, self.rounds)
 
     def _tale(self, points: Points, made: Partition, before: NDArray[np.int64], after: NDArray[np.int64]) -> Tale:
         taken, suppressed = {made.start: 1} if made.start else {}, int(np.count_nonzero(after < 0))
@@ -145,35 +156,35 @@ class Run:
         instead = "; improvement would (--effort 1)" if not self.method.recodes_globally else ""
         return [f"{self.method.name} goes by its paper, not by {' and '.join(named)}{instead}."] if named else []
 
-    def _made(self, points: Points, checks: Checks, seed: int) -> Partition:
-        return made_by(self.method, points, checks, self.options, seed, self.progress)
+    def _made(self, points: Points, constraints: Constraints, seed: int) -> Partition:
+        return made_by(self.method, points, constraints, self.options, seed, self.progress)
 
     def _finished(
-        self, made: Partition, points: Points, checks: Checks, seed: int, *, block: bool
+        self, made: Partition, points: Points, constraints: Constraints, seed: int, *, block: bool
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The method's groups as they may stand, and after improvement."""
         if not self.rounds:
-            labels = finishing.finish(points, checks, made.labels, self.progress, block=block)
+            labels = finishing.finish(points, constraints, made.labels, self.progress, block=block)
             return labels, labels
-        all_stay = replace(checks, suppress=0) if checks.standing(made.labels).all() else checks
+        all_stay = replace(constraints, suppress=0) if constraints.standing(made.labels).all() else constraints
         before = finishing.finish(points, all_stay, made.labels, self.progress, block=block)
         after = improve(points, all_stay, before, self.rounds, seed, self.progress)
-        if checks.budget:
-            fewer = self._without_outliers(points, checks, seed)
+        if constraints.budget:
+            fewer = self._without_outliers(points, constraints, seed)
             searched, tables = points.searched(), points.searched().costs()
             if total_cost(searched, fewer, tables) < total_cost(searched, after, tables):
                 return before, fewer
         return before, after
 
-    def _without_outliers(self, points: Points, checks: Checks, seed: int) -> NDArray[np.int64]:
+    def _without_outliers(self, points: Points, constraints: Constraints, seed: int) -> NDArray[np.int64]:
         """The method over the rows that are left when outliers are: found in groups twice as large, which can spare some."""
-        twice = replace(checks, promise=checks.promise.model_copy(update={"k": 2 * checks.k}), suppress=0)
+        twice = replace(constraints, promise=constraints.promise.model_copy(update={"k": 2 * constraints.k}), suppress=0)
         large = np.zeros(points.rows, np.int64)
         if twice.standing(large).all():
             large = finishing.finish(points, twice, self._made(points, twice, seed).labels, self.progress, block=True)
-        labels = finishing.suppress_records(points, checks, large, checks.budget, self.progress)
+        labels = finishing.suppress_records(points, constraints, large, constraints.budget, self.progress)
         kept = np.flatnonzero(labels >= 0)
-        inside, bound = points.take(kept), replace(checks.take(kept), suppress=0)
+        inside, bound = points.take(kept), replace(constraints.take(kept), suppress=0)
         if bound.standing(np.zeros(len(kept), np.int64)).all():
             before = finishing.finish(inside, bound, self._made(inside, bound, seed).labels, self.progress, block=True)
             labels[kept] = improve(inside, bound, before, self.rounds, seed, self.progress)
@@ -205,11 +216,11 @@ def _chosen(tale: Tale) -> list[str]:
     return [f"Started with {', '.join(where)}, {why}."]
 
 
-def _fell(points: Points, checks: Checks, tale: Tale, rounds: int) -> list[str]:
+def _fell(points: Points, constraints: Constraints, tale: Tale, rounds: int) -> list[str]:
     """By how much improvement lowered what it was asked to lower; that nobody was left out, although some might."""
     if not rounds:
         return []
-    stay = ["Nobody was left out: that would have lost more."] if checks.budget and not tale.suppressed else []
+    stay = ["Nobody was left out: that would have lost more."] if constraints.budget and not tale.suppressed else []
     if points.objective == "square-error":
         return [f"Improved the square error by effort {rounds}.", *stay]
     searched = points.searched()

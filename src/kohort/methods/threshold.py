@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.encoding.groups import merged
 from kohort.errors import PromiseError
@@ -30,7 +30,7 @@ class ThresholdOptions(Options):
     )
 
 
-def partition(points: Points, checks: Checks, options: ThresholdOptions, seed: int, progress: Progress) -> Partition:
+def partition(points: Points, constraints: Constraints, options: ThresholdOptions, seed: int, progress: Progress) -> Partition:
     """Grow, dissolve, join."""
     from kohort.kernels.clusters.threshold import grow_within
 
@@ -41,7 +41,7 @@ def partition(points: Points, checks: Checks, options: ThresholdOptions, seed: i
     tables = points.kernel_tables()
     limit = int(options.threshold * int(tables.full.sum()))
     groups = grow_within(
-        tables, checks.rules, pool_of(points), group_for(checks), checks.row_secrets, limit, seed, labels, standing,
+        tables, constraints.rules, pool_of(points), group_for(constraints), constraints.row_secrets, limit, seed, labels, standing,
         progress.slot(),
     )  # fmt: skip
     progress.check()
@@ -50,7 +50,7 @@ def partition(points: Points, checks: Checks, options: ThresholdOptions, seed: i
             f"With threshold={options.threshold:g} no group keeps what is promised. Allow wider groups (a higher threshold), "
             "promise less, or choose another method."
         )
-    left, joins = checks.budget, np.zeros(points.rows, np.bool_)
+    left, joins = constraints.budget, np.zeros(points.rows, np.bool_)
     for group, size in enumerate(np.bincount(labels, minlength=groups).tolist()):
         if not standing[group]:
             inside = labels == group
@@ -58,7 +58,7 @@ def partition(points: Points, checks: Checks, options: ThresholdOptions, seed: i
             left -= size if size <= left else 0
             labels[inside] = -1
     labels = merged(labels)
-    join_rest(points, checks, labels, np.flatnonzero(joins), progress)
+    join_rest(points, constraints, labels, np.flatnonzero(joins), progress)
     return Partition(labels)
 
 

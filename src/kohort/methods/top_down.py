@@ -9,7 +9,7 @@ Beyond k: a cut is made only if both sides keep the promise.
 
 from __future__ import annotations
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.encoding.groups import total_cost
 from kohort.methods.base import Method, Options, Partition
@@ -21,11 +21,11 @@ class TopDownOptions(Options):
     """Options of `top-down`: none."""
 
 
-def partition(points: Points, checks: Checks, _options: TopDownOptions, _seed: int, progress: Progress) -> Partition:
+def partition(points: Points, constraints: Constraints, _options: TopDownOptions, _seed: int, progress: Progress) -> Partition:
     """Cut by gain; boxes or straight, whichever loses less."""
     searched = points.searched()
     tables = searched.costs()
-    both = [split_table(searched, checks, steps, progress) for steps in (1, STEPS)]
+    both = [split_table(searched, constraints, steps, progress) for steps in (1, STEPS)]
     return Partition(min(both, key=lambda labels: total_cost(searched, labels, tables)))
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from kohort import api
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding import encode as encoding
 from kohort.encoding.axes import Points
 from kohort.errors import CancelledError, PromiseError
@@ -31,9 +31,9 @@ def _points(table: pa.Table, job: Job) -> Points:
 
 
 def _partition(points: Points, job: Job, progress: Progress | None = None) -> Partition:
-    checks = Checks(job.promise, points.rows)
+    constraints = Constraints(job.promise, points.rows)
     options, progress = job.method_options(), progress or Progress(1)
-    return partition_table(job.algorithm, points, checks, options, job.seed or 0, job.block, progress, job.rounds)
+    return partition_table(job.algorithm, points, constraints, options, job.seed or 0, job.block, progress, job.rounds)
 
 
 def _require_labels(labels: NDArray[np.int64], rows: int, k: int) -> None:

@@ -81,9 +81,9 @@ class _Work:
         """All rows at once, as in memory."""
         coded, schema = self.coded, self.schema
         rows = words.read().reshape(words.rows, -1)
-        points, checks = coded.points(rows), coded.checks(rows)
-        checks.require_whole_table()
-        made = partition_whole(self.job, schema, points, checks, lambda: coded.ties(rows), self.progress)
+        points, constraints = coded.points(rows), coded.constraints(rows)
+        constraints.require_whole_table()
+        made = partition_whole(self.job, schema, points, constraints, lambda: coded.ties(rows), self.progress)
         boxes = publishing.boxes_of(points, made, schema)
         clusters = Clusters(self.folder, schema, points.axes)
         clusters.append(boxes)
@@ -91,7 +91,7 @@ class _Work:
         is_star = np.equal(made.labels, LEFT_OUT if made.star is None else made.star)
         spool.append(np.where(is_star, LEFT_OUT, made.labels).astype(np.int32))
         classes = publishing.classes_of(publishing.texts_of(schema, points.axes, boxes))
-        sizes = counted(checks.sizes(np.append(classes, -1)[made.labels]))
+        sizes = counted(constraints.sizes(np.append(classes, -1)[made.labels]))
         suppressed, left_out = (int(np.count_nonzero(rows)) for rows in ((made.labels < 0) | is_star, made.labels < 0))
         sums = sums_of(points, made.labels, boxes)
         return DiskPartition(clusters, sums, sizes, suppressed, left_out, made.star, made.blocks, made.told, [spool], None)
@@ -99,13 +99,13 @@ class _Work:
     def in_parts(self, words: Spool[np.uint64], largest: int) -> DiskPartition:
         """Cut by frequency sets until every part fits, then part by part."""
         job, coded, schema = self.job, self.coded, self.schema
-        checks = coded.checks(coded.nothing())
-        require_parts(job, checks, "disk", f"The table ({coded.rows:,} rows) does not fit into the memory that is allowed.")
+        constraints = coded.constraints(coded.nothing())
+        require_parts(job, constraints, "disk", f"The table ({coded.rows:,} rows) does not fit into the memory that is allowed.")
         room = self.limits.room() // 4
         people = side_by_side(coded, words, self.folder, room, self.progress) if coded.persons else None
         counting = SpoolCounting(coded, words, people, room, self.progress)
         require_persons(coded, counting)
-        tree = cut_tree.grow(coded.template, checks, coded.rows, largest, counting)
+        tree = cut_tree.grow(coded.template, constraints, coded.rows, largest, counting)
         scattered = scatter(coded, words, tree, self.folder, self.progress)
         words.remove()
         if people is not None:
@@ -130,7 +130,7 @@ class _Work:
             part.remove()
         total, tale = reduce(add, sums), reduce(add, tales)
         star, total = self._star(starred, clusters, total)
-        told = run_of(job, self.progress).told(coded.points(coded.nothing()), replace(checks, rows=coded.rows), tale)
+        told = run_of(job, self.progress).told(coded.points(coded.nothing()), replace(constraints, rows=coded.rows), tale)
         left_out = 0 if star is not None else tale.suppressed
         sizes = clusters.class_sizes() if of_classes is None else of_classes.sizes()
         blocks = tale.blocks if job.algorithm.in_blocks else 1
@@ -140,8 +140,8 @@ class _Work:
         """A part in memory."""
         coded = self.coded
         rows = part.read().reshape(part.rows, -1)
-        points, checks = coded.points(rows), coded.checks(rows)
-        labels, tale = partition_part(self.job, points, checks, lambda: coded.ties(rows), self.progress)
+        points, constraints = coded.points(rows), coded.constraints(rows)
+        labels, tale = partition_part(self.job, points, constraints, lambda: coded.ties(rows), self.progress)
         if tale.suppressed:
             starred.add(coded, rows[labels < 0])
         boxes = publishing.boxes_of(points, Partition(labels), self.schema)
@@ -161,7 +161,7 @@ class _Work:
     def _star(self, starred: OneCluster, clusters: Clusters, sums: Sums) -> tuple[int | None, Sums]:
         """What is suppressed as one class of stars more, if it is asked for and stands."""
         coded = self.coded
-        if self.job.suppressed != "star" or not starred.rows or not starred.stands(coded.checks(coded.nothing())):
+        if self.job.suppressed != "star" or not starred.rows or not starred.stands(coded.constraints(coded.nothing())):
             return None, sums
         boxes, of_star = starred.finished(coded, star=True)
         clusters.append(boxes)

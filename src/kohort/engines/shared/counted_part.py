@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import NumericAxis
 from kohort.engines.shared.packed_table import Coded
 from kohort.publishing.publish import Boxes, everything, mean_of_parts, parts_of_sum
@@ -32,7 +32,7 @@ class OneCluster:
 
     def add(self, coded: Coded, words: NDArray[np.uint64]) -> None:
         """More rows."""
-        points, checks = coded.points(words), coded.checks(words)
+        points, constraints = coded.points(words), coded.constraints(words)
         for number, axis in enumerate(points.axes):
             codes = points.codes[:, number].astype(np.int64)
             self._codes[number] += np.bincount(codes, minlength=axis.size)
@@ -44,7 +44,7 @@ class OneCluster:
             if number in self._sums and isinstance(axis, NumericAxis):
                 values = points.exact[number] if number in points.exact else np.append(axis.first, 0)[codes - 1]
                 self._sums[number] += [part.sum() for part in parts_of_sum(axis, values[codes != 0])]
-        for column in checks.row_secrets.T[: len(coded.secrets)]:
+        for column in constraints.row_secrets.T[: len(coded.secrets)]:
             self._values += np.bincount(column, minlength=len(self._values))
 
     def merge(self, other: OneCluster) -> None:
@@ -67,13 +67,13 @@ class OneCluster:
         """Whether all rows are equal, so that it does not matter how they are grouped."""
         return not self._moments and all(np.count_nonzero(counts) == 1 for counts in self._codes)
 
-    def stands(self, checks: Checks) -> bool:
+    def stands(self, constraints: Constraints) -> bool:
         """Whether it keeps the promise."""
         from kohort.kernels.cuts.counted_cuts import counted_stands
 
-        if not checks.beyond_k:
-            return self.rows >= checks.k
-        return bool(counted_stands(checks.rules, checks.tally(), self._values, self.rows))
+        if not constraints.beyond_k:
+            return self.rows >= constraints.k
+        return bool(counted_stands(constraints.rules, constraints.tally(), self._values, self.rows))
 
     def finished(self, coded: Coded, *, star: bool = False) -> tuple[Boxes, Sums]:
         """Its box, or that of everything, and what it loses."""

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 
 NOT_CUT = -1
@@ -80,9 +80,9 @@ class Counting(Protocol):
         """Per part, (2, codes): how many persons have each code of its axis as their lowest there, and as their highest."""
 
 
-def grow(points: Points, checks: Checks, rows: int, largest: int, counting: Counting) -> CutTree:
-    """A tree whose parts have no more rows than `largest`, or cannot be cut. `points` and `checks` need no rows."""
-    chooser = _Chooser(points, checks)
+def grow(points: Points, constraints: Constraints, rows: int, largest: int, counting: Counting) -> CutTree:
+    """A tree whose parts have no more rows than `largest`, or cannot be cut. `points` and `constraints` need no rows."""
+    chooser = _Chooser(points, constraints)
     tree, closed = CutTree.root(rows), np.zeros(1, np.bool_)
     while True:
         nodes = np.flatnonzero((tree.axis == NOT_CUT) & (tree.rows > largest) & ~closed)
@@ -97,13 +97,13 @@ def grow(points: Points, checks: Checks, rows: int, largest: int, counting: Coun
 class _Chooser:
     """Where `kernels.mondrian.cut_once` would cut."""
 
-    def __init__(self, points: Points, checks: Checks) -> None:
+    def __init__(self, points: Points, constraints: Constraints) -> None:
         sizes = [axis.size for axis in points.axes]
         self._tables = points.kernel_tables()
-        self._checks = checks
+        self._constraints = constraints
         self._start = np.cumsum([0, *sizes]).astype(np.int64)
         self._scratch = np.empty(max(sizes), np.int64), np.empty(max(sizes), np.int64)
-        self._tally = checks.tally() if checks.beyond_k else None
+        self._tally = constraints.tally() if constraints.beyond_k else None
 
     def cuts(self, tree: CutTree, nodes: NDArray[np.int64], counting: Counting) -> list[Cut]:
         """A cut for each of these parts that can be cut."""
@@ -141,7 +141,7 @@ class _Chooser:
 
         while axes:
             axis = axes.pop()
-            code, left = plain_cut(self._of(axis, counts), rows, self._checks.k, *self._scratch)
+            code, left = plain_cut(self._of(axis, counts), rows, self._constraints.k, *self._scratch)
             if code >= 0:
                 return Cut(node, axis, int(code), int(left))
         return None
@@ -159,14 +159,14 @@ class _Chooser:
         found = []
         of_axes = [self._of(cut.axis, counts[cut.node]) for cut in tried]
         sizes: Sequence[NDArray[np.int64]] = [np.stack([of_axis, of_axis]) for of_axis in of_axes]
-        if self._checks.units is not None:
+        if self._constraints.units is not None:
             sizes = counting.persons(tree, nodes, axes)
         pairs: Sequence[NDArray[np.int64]] = [np.empty((len(of_axis), 0), np.int64) for of_axis in of_axes]
-        if self._checks.secrets:
+        if self._constraints.secrets:
             pairs = counting.pairs(tree, nodes, axes)
         for number, cut in enumerate(tried):
             known = of_axes[number], sizes[number], pairs[number], int(tree.rows[cut.node])
-            code, left = promised_cut(self._checks.rules, tally, *known, *self._scratch)
+            code, left = promised_cut(self._constraints.rules, tally, *known, *self._scratch)
             if code >= 0:
                 found.append(Cut(cut.node, cut.axis, int(code), int(left)))
         return found

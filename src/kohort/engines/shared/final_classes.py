@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.methods import Partition
 from kohort.methods.search import finish as finishing
@@ -22,22 +22,22 @@ ClassesOf = Callable[[Partition], NDArray[np.int64]]
 
 
 def settle(
-    points: Points, checks: Checks, partition: Partition, classes_of: ClassesOf, progress: Progress, *, star: bool
+    points: Points, constraints: Constraints, partition: Partition, classes_of: ClassesOf, progress: Progress, *, star: bool
 ) -> Partition:
     """A partition whose classes all stand. With `star`, suppressed rows stay as one class more if all stand then."""
     if partition.boxes is not None:  # no repair: such a method must have asked for the whole promise itself
-        checks.require(partition.labels)
+        constraints.require(partition.labels)
     if star and (partition.labels < 0).any():
         starred = partition.with_star()
-        if checks.standing(starred.labels).all() and checks.standing(classes_of(starred)).all():
+        if constraints.standing(starred.labels).all() and constraints.standing(classes_of(starred)).all():
             return starred
-    if checks.merging_keeps:
+    if constraints.merging_keeps:
         return partition
     kept = np.flatnonzero(partition.labels >= 0)
-    seen, checks = points.take(kept), checks.only(kept)
+    seen, constraints = points.take(kept), constraints.only(kept)
     while True:
         classes = classes_of(partition)[kept]
-        stands = checks.standing(classes)
+        stands = constraints.standing(classes)
         if stands.all():
             return partition
         a_row_of = np.unique(classes, return_index=True)[1]
@@ -45,5 +45,5 @@ def settle(
         joined = partition.labels[kept]
         joined[failing] = joined[a_row_of[classes[failing]]]
         labels = partition.labels.copy()
-        labels[kept] = finishing.repair(seen, checks, joined, progress)
+        labels[kept] = finishing.repair(seen, constraints, joined, progress)
         partition = replace(partition, labels=labels)

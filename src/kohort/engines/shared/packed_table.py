@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import NumericAxis, Points, code_dtype, deviation
 from kohort.encoding.encode import Coding, Distinct
 from kohort.encoding.sensitive import Secret
@@ -144,13 +144,13 @@ class Coded:
                 exact[number] = coding.numbers[self._get(words, f"{group.kind} place", coding.axis.name).astype(np.int64)]
         return Points(codes, axes, group.weights, exact)
 
-    def checks(self, words: NDArray[np.uint64]) -> Checks:
+    def constraints(self, words: NDArray[np.uint64]) -> Constraints:
         """The promise bound to packed rows."""
         secrets = tuple(
             replace(secret, codes=self._get(words, "secret", secret.name).astype(np.int64)) for secret in self.secrets
         )
         units = np.unique(self._get(words, "person", ""), return_inverse=True)[1] if self.persons else None
-        return Checks(self.promise, len(words), secrets, units, None if self.persons else self.shares, self.suppress)
+        return Constraints(self.promise, len(words), secrets, units, None if self.persons else self.shares, self.suppress)
 
     def nothing(self) -> NDArray[np.uint64]:
         """No rows."""

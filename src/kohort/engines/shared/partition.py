@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.constraints.constraints import Checks, require_possible
+from kohort.constraints.constraints import Constraints, require_possible
 from kohort.encoding import row_order as ordering
 from kohort.encoding.axes import Points
 from kohort.engines.shared.cut_tree import Counting, CutTree
@@ -32,11 +32,13 @@ def needs_order(job: Job) -> bool:
     return job.row_order == "canonical" and bool(ordered)
 
 
-def partition_whole(job: Job, schema: Schema, points: Points, checks: Checks, ties: Ties, progress: Progress) -> Partition:
+def partition_whole(
+    job: Job, schema: Schema, points: Points, constraints: Constraints, ties: Ties, progress: Progress
+) -> Partition:
     """The groups of a whole table, as they will be published."""
     options, seed = job.method_options(), job.seed or 0
     order = ordering.canonical_order(points, ties()) if needs_order(job) else None
-    inside, bound = (points, checks) if order is None else (points.take(order), checks.take(order))
+    inside, bound = (points, constraints) if order is None else (points.take(order), constraints.take(order))
     made = partition_table(job.algorithm, inside, bound, options, seed, job.block, progress, job.rounds)
     made = replace(made, labels=_put_back(made.labels, order))
 
@@ -44,13 +46,15 @@ def partition_whole(job: Job, schema: Schema, points: Points, checks: Checks, ti
         texts = publishing.texts_of(schema, points.axes, publishing.boxes_of(points, partition, schema))
         return np.append(publishing.classes_of(texts), -1)[partition.labels]
 
-    return settle(points, checks, made, classes_of, progress, star=job.suppressed == "star")
+    return settle(points, constraints, made, classes_of, progress, star=job.suppressed == "star")
 
 
-def partition_part(job: Job, points: Points, checks: Checks, ties: Ties, progress: Progress) -> tuple[NDArray[np.int64], Tale]:
+def partition_part(
+    job: Job, points: Points, constraints: Constraints, ties: Ties, progress: Progress
+) -> tuple[NDArray[np.int64], Tale]:
     """The groups of a part of a table; they come out the same whatever the other parts are."""
     order = ordering.canonical_order(points, ties()) if needs_order(job) else None
-    inside, bound = (points, checks) if order is None else (points.take(order), checks.take(order))
+    inside, bound = (points, constraints) if order is None else (points.take(order), constraints.take(order))
     labels, tale = run_of(job, progress).of_part(inside, bound)
     return _put_back(labels, order), tale
 
@@ -67,7 +71,7 @@ def _put_back(labels: NDArray[np.int64], order: NDArray[np.int64] | None) -> NDA
     return back
 
 
-def require_parts(job: Job, checks: Checks, engine: str, why: str) -> None:
+def require_parts(job: Job, constraints: Constraints, engine: str, why: str) -> None:
     """Refuse what cannot be done part by part, with a way out."""
     method = job.algorithm
     problems = []
@@ -79,10 +83,10 @@ def require_parts(job: Job, checks: Checks, engine: str, why: str) -> None:
             problems.append(f"{method.name} without blocks (--block 0) looks at the whole table at once. Give it blocks")
         else:
             problems.append(f"{method.name} looks at the whole table at once. Take another method (--method auto)")
-    if checks.units is not None and (job.suppress or not checks.growing_keeps):
+    if constraints.units is not None and (job.suppress or not constraints.growing_keeps):
         asked = "suppress" if job.suppress else "promises other than k and l"
         problems.append(f"Persons with several rows (unit) and {asked} take a look at the whole table at once. Leave {asked} out")
-    if checks.compared_with_table and job.suppress:
+    if constraints.compared_with_table and job.suppress:
         problems.append("t, beta and delta compare with what is left after suppression. Leave suppress out")
     if problems:
         ways = {"disk": "allow more memory (--memory)", "spark": "take the memory or the disk engine (--engine)"}

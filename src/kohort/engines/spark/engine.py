@@ -171,8 +171,10 @@ class SparkEngine:
             by_rows = self._class_sizes("1")
             sizes = self._class_sizes("DISTINCT u1_original") if head.coded.persons else by_rows
         names = [axis.name for axis in head.coded.template.axes]
-        checks = replace(head.coded.checks(head.coded.nothing()), rows=head.coded.rows)
-        told = whole.told if whole else run_of(job, self._progress).told(head.coded.points(head.coded.nothing()), checks, tale)
+        constraints = replace(head.coded.constraints(head.coded.nothing()), rows=head.coded.rows)
+        told = (
+            whole.told if whole else run_of(job, self._progress).told(head.coded.points(head.coded.nothing()), constraints, tale)
+        )
         return Result(
             rows=head.coded.rows,
             loss=sums.measured(names, by_rows, job.promise.k),
@@ -236,8 +238,8 @@ class SparkEngine:
 
         job, head = self._job, self._head
         coded = head.coded
-        checks = coded.checks(coded.nothing())
-        require_parts(job, checks, "spark", f"The table ({coded.rows:,} rows) is too large for one task.")
+        constraints = coded.constraints(coded.nothing())
+        require_parts(job, constraints, "spark", f"The table ({coded.rows:,} rows) is too large for one task.")
         needed = int(coded.layout.word[: len(coded.quasi.codings) + len(coded.secrets)].max()) + 1
         needed = max(needed, coded.person_word + 1) if coded.persons else needed
         largest = max(self._rows_at_once, job.block if job.algorithm.in_blocks else 1)
@@ -250,7 +252,7 @@ class SparkEngine:
         try:
             counting = SparkCounting(head, packed)
             require_persons(coded, counting)
-            tree = cut_tree.grow(coded.template, checks, coded.rows, largest, counting)
+            tree = cut_tree.grow(coded.template, constraints, coded.rows, largest, counting)
         finally:
             packed.unpersist()
         self._large = self._one_clusters(tree, [int(node) for node in tree.parts if tree.rows[node] > largest])
@@ -311,7 +313,7 @@ class SparkEngine:
         star = OneCluster(coded, self._schema)
         for cluster in starred:
             star.merge(cluster)
-        if not star.stands(coded.checks(coded.nothing())):
+        if not star.stands(coded.constraints(coded.nothing())):
             return total, tale, False
         return with_star(total, star.finished(coded, star=True)[1]), tale, True
 

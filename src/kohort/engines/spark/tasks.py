@@ -277,13 +277,13 @@ class _Finish:
         words, cells = head.words(rows), head.cells(rows)
         order = np.lexsort([ordering.ties_of(cells, head.schema, head.job.seed or 0), *words.T])
         self._words, self._cells = words[order], cells.take(pa.array(order))
-        self._points, self._checks = head.coded.points(self._words), head.coded.checks(self._words)
+        self._points, self._constraints = head.coded.points(self._words), head.coded.constraints(self._words)
 
     def whole(self) -> tuple[pa.Table, Told]:
         """The part is the table."""
-        head, points, checks = self._head, self._points, self._checks
-        checks.require_whole_table()
-        made = partition_whole(head.job, head.schema, points, checks, self._ties, Progress(1))
+        head, points, constraints = self._head, self._points, self._constraints
+        constraints.require_whole_table()
+        made = partition_whole(head.job, head.schema, points, constraints, self._ties, Progress(1))
         boxes = publishing.boxes_of(points, made, head.schema)
         texts = texts_of(head.schema, points.axes, boxes)
         is_star = np.equal(made.labels, -1 if made.star is None else made.star)
@@ -295,7 +295,7 @@ class _Finish:
     def part(self) -> tuple[pa.Table, Told]:
         """The part is one of several. Suppressed rows come too, as stars, if they may stay."""
         head, points = self._head, self._points
-        labels, tale = partition_part(head.job, points, self._checks, self._ties, Progress(1))
+        labels, tale = partition_part(head.job, points, self._constraints, self._ties, Progress(1))
         boxes = publishing.boxes_of(points, Partition(labels), head.schema)
         rows = self._published(texts_of(head.schema, points.axes, boxes), labels, np.flatnonzero(labels >= 0), star=False)
         starred = None

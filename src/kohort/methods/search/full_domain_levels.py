@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import UNIT, Axis, NumericAxis, Points, TreeAxis
 from kohort.methods.base import Partition
 from kohort.methods.search.median_cuts import layout_of
@@ -136,10 +136,10 @@ class Classes:
 class FullDomain:
     """A table that can be seen at any vector of levels."""
 
-    def __init__(self, points: Points, checks: Checks, progress: Progress) -> None:
+    def __init__(self, points: Points, constraints: Constraints, progress: Progress) -> None:
         from kohort.kernels.core.packed import pack
 
-        self.points, self.checks, self._progress = points, checks, progress
+        self.points, self.constraints, self._progress = points, constraints, progress
         self.state = progress.slot()
         progress.check()
         self.levels = [
@@ -178,9 +178,9 @@ class FullDomain:
         """What a vector makes of the table."""
         self._progress.check()
         made, of_combination = self.roll_up(self.combinations, range(len(vector)), vector)
-        stands = made.counts >= self.checks.k
-        if self.checks.beyond_k:
-            stands = self.checks.standing(of_combination[self._combination_of])
+        stands = made.counts >= self.constraints.k
+        if self.constraints.beyond_k:
+            stands = self.constraints.standing(of_combination[self._combination_of])
         fields = (made.words[self.layout.word].T >> self.layout.shift) & self.layout.mask
         return Classes(vector, of_combination, fields.astype(np.int64), made.counts, stands)
 
@@ -188,9 +188,9 @@ class FullDomain:
         """Whether the rows that must be left out are no more than allowed, and the others stand without them."""
         if not classes.failing:
             return True
-        if classes.failing > self.checks.budget or classes.failing == self.points.rows:
+        if classes.failing > self.constraints.budget or classes.failing == self.points.rows:
             return False
-        return self.checks.stand_among_themselves(self._labels(classes, np.flatnonzero(classes.stands)))
+        return self.constraints.stand_among_themselves(self._labels(classes, np.flatnonzero(classes.stands)))
 
     def partition(self, classes: Classes) -> Partition:
         """The classes that stand, in the order of their boxes; the other rows are left out."""

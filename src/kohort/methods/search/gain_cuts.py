@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.encoding.groups import grouped_rows
 from kohort.progress import Progress
@@ -20,12 +20,12 @@ STEPS = 20  # axes by which a box is narrowed, at most
 LEAST = (4_096, 256, 0)  # parts smaller than this are laid out anew before they are cut further: fewer values to count
 
 
-def split_table(points: Points, checks: Checks, steps: int, progress: Progress) -> NDArray[np.int64]:
+def split_table(points: Points, constraints: Constraints, steps: int, progress: Progress) -> NDArray[np.int64]:
     """A label per row: parts that no cut improves, or none is allowed in."""
     from kohort.kernels.cuts.cut_workspace import lay_out
     from kohort.kernels.cuts.gain_cuts import split
 
-    tables, bench, promised = points.costs(), bench_for(points, checks, points.rows), promised_by(checks)
+    tables, bench, promised = points.costs(), bench_for(points, constraints, points.rows), promised_by(constraints)
     labels, luck, no_limit = np.zeros(points.rows, np.int64), np.zeros(1, np.uint64), np.iinfo(np.int64).max
     for least in LEAST:
         order, first = grouped_rows(labels)
@@ -33,9 +33,9 @@ def split_table(points: Points, checks: Checks, steps: int, progress: Progress) 
         for begin, end in zip(first[:-1].tolist(), first[1:].tolist(), strict=True):
             progress.check()
             rows, many = order[begin:end], 1
-            if end - begin >= max(least, 2 * checks.k):
+            if end - begin >= max(least, 2 * constraints.k):
                 lay_out(tables, points.codes, rows, bench)
-                many, _cost = split(checks.k, promised, rows, bench, least, steps, 0.0, luck, no_limit)
+                many, _cost = split(constraints.k, promised, rows, bench, least, steps, 0.0, luck, no_limit)
                 parts = np.repeat(np.arange(many), np.diff(bench.parts[:many], axis=1)[:, 0])
                 places = np.concatenate([np.arange(*part) for part in bench.parts[:many].tolist()])
                 labels[rows[bench.order[places]]] = groups + parts
@@ -45,14 +45,14 @@ def split_table(points: Points, checks: Checks, steps: int, progress: Progress) 
     return labels
 
 
-def promised_by(checks: Checks) -> Promised | None:
+def promised_by(constraints: Constraints) -> Promised | None:
     """What is asked beyond k, for one thread."""
     from kohort.kernels.cuts.gain_cuts import Promised
 
-    return Promised(checks.rules, checks.tally(), checks.row_secrets) if checks.beyond_k else None
+    return Promised(constraints.rules, constraints.tally(), constraints.row_secrets) if constraints.beyond_k else None
 
 
-def bench_for(points: Points, checks: Checks, records: int) -> Bench:
+def bench_for(points: Points, constraints: Constraints, records: int) -> Bench:
     """Scratch to cut up to so many records."""
     from kohort.kernels.cuts.cut_workspace import Bench
 
@@ -78,5 +78,5 @@ def bench_for(points: Points, checks: Checks, records: int) -> Bench:
         values=np.empty(values, np.int64),
         by_code=np.empty(longest, np.int32),
         keys=np.empty(records, np.int64),
-        members=np.empty((records, checks.row_secrets.shape[1]), np.int64),
+        members=np.empty((records, constraints.row_secrets.shape[1]), np.int64),
     )

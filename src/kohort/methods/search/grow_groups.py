@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.encoding.groups import group_boxes
 from kohort.progress import Progress
@@ -47,29 +47,31 @@ def pool_of(points: Points, order: NDArray[np.int64] | None = None) -> Pool:
     )
 
 
-def group_for(checks: Checks) -> Group:
+def group_for(constraints: Constraints) -> Group:
     """An empty group that can hold every row."""
     from kohort.kernels.clusters.grow_group import Group
 
     return Group(
-        tally=checks.tally(),
-        members=np.empty_like(checks.row_secrets),
-        records=np.empty(checks.rows, np.int64),
+        tally=constraints.tally(),
+        members=np.empty_like(constraints.row_secrets),
+        records=np.empty(constraints.rows, np.int64),
         size=np.zeros(1, np.int64),
-        wanted=np.empty(int(checks.rules.first[-1]), np.bool_),
+        wanted=np.empty(int(constraints.rules.first[-1]), np.bool_),
     )
 
 
-def join_rest(points: Points, checks: Checks, labels: NDArray[np.int64], rest: NDArray[np.int64], progress: Progress) -> None:
+def join_rest(
+    points: Points, constraints: Constraints, labels: NDArray[np.int64], rest: NDArray[np.int64], progress: Progress
+) -> None:
     """Let rows without a group, in this order, join the one whose loss grows least by them; changes the labels."""
     from kohort.kernels.clusters.join_leftovers import join
 
     if labels.max(initial=-1) < 0 or not len(rest):
         return
     low, high = group_boxes(points, labels)
-    secrets, codes = checks.row_secrets, points.codes.astype(np.int64)
+    secrets, codes = constraints.row_secrets, points.codes.astype(np.int64)
     join(
-        points.kernel_tables(), checks.rules, checks.tally(), secrets, codes, rest, checks.beyond_k, low, high,
+        points.kernel_tables(), constraints.rules, constraints.tally(), secrets, codes, rest, constraints.beyond_k, low, high,
         np.bincount(labels[labels >= 0]), labels, np.empty_like(secrets), progress.slot(),
     )  # fmt: skip
     progress.check()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.methods.feature_options import FeatureOptions, compared
 from kohort.methods.search.features import sorted_axes, space_of
@@ -33,13 +33,20 @@ class Clusters:
     """
 
     def __init__(
-        self, points: Points, checks: Checks, options: FeatureOptions, seed: int, progress: Progress, *, exact: bool = True
+        self,
+        points: Points,
+        constraints: Constraints,
+        options: FeatureOptions,
+        seed: int,
+        progress: Progress,
+        *,
+        exact: bool = True,
     ) -> None:
         """`exact`: sums of distances are exact in any order, as they are unless axes are weighed by fractions."""
         from kohort.kernels.centroids.centroids import Members
         from kohort.kernels.core.randomness import deal
 
-        self.k, self.rows = checks.k, points.rows
+        self.k, self.rows = constraints.k, points.rows
         self.count = self.rows // self.k
         points = compared(points, options)
         self.space = space_of(points)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.progress import Progress, Task
 
@@ -24,12 +24,18 @@ SMALL = 1 << 15  # rows that one kernel call finishes without returning: enough 
 
 
 def cut_table(
-    points: Points, checks: Checks, progress: Progress, *, relaxed: bool = False, largest: int = 0, answering: float | None = None
+    points: Points,
+    constraints: Constraints,
+    progress: Progress,
+    *,
+    relaxed: bool = False,
+    largest: int = 0,
+    answering: float | None = None,
 ) -> NDArray[np.int64]:
     """A label per row: parts that cannot be cut, or that have no more rows than `largest`. What a workload gains by comes
     first; with `answering` nothing else is cut, and nothing that gains less than this a row.
     """
-    cutting = _Cutting(points, checks, progress, relaxed=relaxed, largest=largest, answering=answering)
+    cutting = _Cutting(points, constraints, progress, relaxed=relaxed, largest=largest, answering=answering)
     if points.rows:
         progress.run([partial(cutting.cut, 0, points.rows, 0)])
     labels = np.empty(points.rows, np.int64)
@@ -41,14 +47,21 @@ class _Cutting:
     """One table being cut. Parts lie side by side in its arrays; `kernels.mondrian` says how."""
 
     def __init__(
-        self, points: Points, checks: Checks, progress: Progress, *, relaxed: bool, largest: int, answering: float | None
+        self,
+        points: Points,
+        constraints: Constraints,
+        progress: Progress,
+        *,
+        relaxed: bool,
+        largest: int,
+        answering: float | None,
     ) -> None:
         from kohort.kernels.core.packed import pack
 
-        self._points, self._checks, self._progress = points, checks, progress
+        self._points, self._constraints, self._progress = points, constraints, progress
         self._relaxed, self._largest, self._answering = relaxed, largest, answering
         rows, columns = points.codes.shape
-        secrets = checks.row_secrets
+        secrets = constraints.row_secrets
         sizes = [*(axis.size for axis in points.axes), *(secrets.max(axis=0, initial=0) + 1).tolist()]
         self._layout, word_count = layout_of(sizes, columns)
         self._words = np.zeros((2, word_count, rows), np.uint64)
@@ -59,7 +72,7 @@ class _Cutting:
         self.begins = np.zeros(rows, np.bool_)
         self._tables = points.kernel_tables()
         self._longest = max(axis.size for axis in points.axes)
-        self._guards = _Guards(checks, self._longest)
+        self._guards = _Guards(constraints, self._longest)
 
     def cut(self, first: int, last: int, side: int) -> Iterable[Task]:
         """Cut the part first..last once, or, if it is small, until nothing more can be cut."""
@@ -70,7 +83,7 @@ class _Cutting:
         asking = _asking(self._points, self._answering)
         with self._guards.borrowed(last - first) as guard:
             rows = (self._words, self.ids, self._layout, first, last, side)
-            piece = (*rows, self._tables, self._checks.k, guard, self._relaxed, *scratch, asking)
+            piece = (*rows, self._tables, self._constraints.k, guard, self._relaxed, *scratch, asking)
             if last - first <= SMALL and not largest:
                 kernels.cut_all(*piece, self.begins, state)
                 return ()
@@ -99,20 +112,20 @@ def _asking(points: Points, answering: float | None) -> Asking | None:
 class _Guards:
     """What a task needs to ask a promise of its cuts. Tallies are as long as there are values, so tasks hand them on."""
 
-    def __init__(self, checks: Checks, longest: int) -> None:
-        self._checks, self._longest = checks, longest
+    def __init__(self, constraints: Constraints, longest: int) -> None:
+        self._constraints, self._longest = constraints, longest
         self._spare: list[Tally] = []
 
     @contextmanager
     def borrowed(self, rows: int) -> Iterator[Guard | None]:
-        if not self._checks.beyond_k:
+        if not self._constraints.beyond_k:
             yield None
             return
         from kohort.kernels.cuts.guarded_cuts import Guard
 
-        tally = self._spare.pop() if self._spare else self._checks.tally()
-        secrets = np.empty((rows, self._checks.row_secrets.shape[1]), np.int64)
-        yield Guard(self._checks.rules, tally, secrets, *(np.empty(self._longest + more, np.int64) for more in (1, 0)))
+        tally = self._spare.pop() if self._spare else self._constraints.tally()
+        secrets = np.empty((rows, self._constraints.row_secrets.shape[1]), np.int64)
+        yield Guard(self._constraints.rules, tally, secrets, *(np.empty(self._longest + more, np.int64) for more in (1, 0)))
         self._spare.append(tally)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.encoding.groups import total_cost
 from kohort.methods.search.finish.repair import merge_failing, repair
@@ -20,47 +20,47 @@ __all__ = ["finish", "merge_failing", "repair", "stand_alone", "suppress_records
 
 
 def finish(
-    points: Points, checks: Checks, labels: NDArray[np.int64], progress: Progress, *, block: bool = False
+    points: Points, constraints: Constraints, labels: NDArray[np.int64], progress: Progress, *, block: bool = False
 ) -> NDArray[np.int64]:
     """Labels of groups that all keep the promise; -1 is left out, no more rows than the budget has.
 
     A block is not the whole release: whether that still stands when rows have left is for the caller to ask.
     """
-    if not checks.budget and checks.standing(labels).all():
+    if not constraints.budget and constraints.standing(labels).all():
         return labels
-    repaired = _fewer_records(points, checks, repair(points, checks, labels, progress), progress, block=block)
-    fewer = _without_failing(checks, labels, checks.budget - int(np.count_nonzero(labels < 0)))
+    repaired = _fewer_records(points, constraints, repair(points, constraints, labels, progress), progress, block=block)
+    fewer = _without_failing(constraints, labels, constraints.budget - int(np.count_nonzero(labels < 0)))
     if fewer is not labels:  # what fails is left out or merged, whichever loses less
-        fewer = _fewer_records(points, checks, repair(points, checks, fewer, progress), progress, block=block)
+        fewer = _fewer_records(points, constraints, repair(points, constraints, fewer, progress), progress, block=block)
         tables = points.kernel_tables()
         repaired = fewer if total_cost(points, fewer, tables) < total_cost(points, repaired, tables) else repaired
-    return repaired if block else stand_alone(points, checks, repaired, progress)
+    return repaired if block else stand_alone(points, constraints, repaired, progress)
 
 
 def _fewer_records(
-    points: Points, checks: Checks, labels: NDArray[np.int64], progress: Progress, *, block: bool
+    points: Points, constraints: Constraints, labels: NDArray[np.int64], progress: Progress, *, block: bool
 ) -> NDArray[np.int64]:
     """Without the records that cost most, as far as the budget goes."""
-    budget = checks.budget - int(np.count_nonzero(labels < 0))
+    budget = constraints.budget - int(np.count_nonzero(labels < 0))
     if budget > 0:
-        fewer = suppress_records(points, checks, labels, budget, progress)
+        fewer = suppress_records(points, constraints, labels, budget, progress)
         # Who leaves changes what is usual in the release. Where a group then stands no more, more is lost than was won.
-        labels = fewer if block or checks.stand_among_themselves(fewer) else labels
+        labels = fewer if block or constraints.stand_among_themselves(fewer) else labels
     return labels
 
 
-def _without_failing(checks: Checks, labels: NDArray[np.int64], budget: int) -> NDArray[np.int64]:
+def _without_failing(constraints: Constraints, labels: NDArray[np.int64], budget: int) -> NDArray[np.int64]:
     """Failing groups left out, unless those that stay could then keep the promise in no way, not even as one."""
-    fewer = suppress_failing(checks, labels, budget)
+    fewer = suppress_failing(constraints, labels, budget)
     kept = np.flatnonzero(fewer >= 0)
-    return fewer if len(kept) and checks.take(kept).standing(np.zeros(len(kept), np.int64)).all() else labels
+    return fewer if len(kept) and constraints.take(kept).standing(np.zeros(len(kept), np.int64)).all() else labels
 
 
-def stand_alone(points: Points, checks: Checks, labels: NDArray[np.int64], progress: Progress) -> NDArray[np.int64]:
+def stand_alone(points: Points, constraints: Constraints, labels: NDArray[np.int64], progress: Progress) -> NDArray[np.int64]:
     """Groups that stand in a release of only the rows that have a label, merged where they would not."""
-    if (labels < 0).any() and not checks.stand_among_themselves(labels):
+    if (labels < 0).any() and not constraints.stand_among_themselves(labels):
         kept = np.flatnonzero(labels >= 0)
         left = labels.copy()
-        left[kept] = repair(points.take(kept), checks.only(kept), labels[kept], progress)
+        left[kept] = repair(points.take(kept), constraints.only(kept), labels[kept], progress)
         return left
     return labels

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Measure, Points
 from kohort.encoding.groups import group_boxes, grouped_rows, merged
 from kohort.errors import PromiseError
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 TOGETHER = 24  # groups in a neighbourhood, at most
 
 
-def repair(points: Points, checks: Checks, labels: NDArray[np.int64], progress: Progress) -> NDArray[np.int64]:
+def repair(points: Points, constraints: Constraints, labels: NDArray[np.int64], progress: Progress) -> NDArray[np.int64]:
     """The same groups where all stand; else the smallest failing one merges first, ties lowest number. -1 stays out."""
     labels = merged(labels)
-    stands = checks.standing(labels)
+    stands = constraints.standing(labels)
     if stands.all():
         return labels
     if len(stands) > 1:
-        labels = merge_failing(points, checks, labels, stands, progress)
+        labels = merge_failing(points, constraints, labels, stands, progress)
         progress.check()
-    if not checks.standing(labels).all():
-        checks.only(np.flatnonzero(labels >= 0)).require_whole_table()
+    if not constraints.standing(labels).all():
+        constraints.only(np.flatnonzero(labels >= 0)).require_whole_table()
         raise PromiseError("Not even all rows as one group keep what is promised.")
     return labels
 
 
 def merge_failing(
     points: Points,
-    checks: Checks,
+    constraints: Constraints,
     labels: NDArray[np.int64],
     stands: NDArray[np.bool_],
     progress: Progress,
@@ -51,13 +51,13 @@ def merge_failing(
     step = 0
     while len(stands) > 1 and not stands.all():
         progress.check()
-        labels, stands, step = _merge_some(points, checks, labels, stands, progress, seed, step, measure)
+        labels, stands, step = _merge_some(points, constraints, labels, stands, progress, seed, step, measure)
     return labels
 
 
 def _merge_some(
     points: Points,
-    checks: Checks,
+    constraints: Constraints,
     labels: NDArray[np.int64],
     stands: NDArray[np.bool_],
     progress: Progress,
@@ -76,9 +76,9 @@ def _merge_some(
     following[tail] = -1
     goes_to = np.arange(groups)
     tables = points.kernel_tables(measure)
-    boxes, secrets = _neighbourhoods(points, labels, np.diff(first), head, tables), checks.row_secrets
+    boxes, secrets = _neighbourhoods(points, labels, np.diff(first), head, tables), constraints.row_secrets
     next_step = merging.merge_failing(
-        tables, checks.rules, checks.tally(), secrets, boxes, head, tail, following, stands, goes_to,
+        tables, constraints.rules, constraints.tally(), secrets, boxes, head, tail, following, stands, goes_to,
         groups * 3 // 4, seed, np.int64(step), np.empty_like(secrets), progress.slot(),
     )  # fmt: skip
     left = goes_to == np.arange(groups)
@@ -95,7 +95,7 @@ def _neighbourhoods(
     from kohort.kernels.core.group_boxes import box_costs
 
     groups, axes = len(sizes), len(points.axes)
-    near = cut_table(points.take(head), Checks(Promise(k=2), groups), Progress(1), largest=TOGETHER)
+    near = cut_table(points.take(head), Constraints(Promise(k=2), groups), Progress(1), largest=TOGETHER)
     place_to_group = np.argsort(near, kind="stable")
     low, high = (ends[place_to_group] for ends in group_boxes(points, labels))
     costs = np.empty(groups, np.int64)

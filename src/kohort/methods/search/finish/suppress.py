@@ -9,15 +9,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.encoding.groups import grouped_rows
 from kohort.progress import Progress
 
 
-def suppress_failing(checks: Checks, labels: NDArray[np.int64], budget: int) -> NDArray[np.int64]:
+def suppress_failing(constraints: Constraints, labels: NDArray[np.int64], budget: int) -> NDArray[np.int64]:
     """Leave out groups that may not stand, the smallest first, ties lowest number, while they fit into the budget."""
-    stands = checks.standing(labels)
+    stands = constraints.standing(labels)
     if stands.all() or not budget:
         return labels
     sizes = np.bincount(labels[labels >= 0])
@@ -28,7 +28,7 @@ def suppress_failing(checks: Checks, labels: NDArray[np.int64], budget: int) -> 
 
 
 def suppress_records(
-    points: Points, checks: Checks, labels: NDArray[np.int64], budget: int, progress: Progress
+    points: Points, constraints: Constraints, labels: NDArray[np.int64], budget: int, progress: Progress
 ) -> NDArray[np.int64]:
     """Leave out at most `budget` records, each time the one without which the release loses least."""
     from kohort.kernels.clusters import suppress_records as kernels
@@ -39,9 +39,11 @@ def suppress_records(
     by_axis = np.array([np.lexsort((codes[:, axis], labels[rows])) for axis in range(codes.shape[1])], np.int64)
     ends = np.repeat(np.column_stack([first[:-1], first[1:] - 1])[:, np.newaxis, :], codes.shape[1], axis=1)
     gone = np.zeros(len(rows), np.bool_)
-    secrets = np.take(checks.row_secrets, rows, axis=0)
+    secrets = np.take(constraints.row_secrets, rows, axis=0)
     members = kernels.Members(first, rows, codes, secrets, by_axis, ends, sizes, gone)
-    kernels.suppress(points.kernel_tables(), checks.rules, checks.tally(), members, checks.beyond_k, budget, progress.slot())
+    kernels.suppress(
+        points.kernel_tables(), constraints.rules, constraints.tally(), members, constraints.beyond_k, budget, progress.slot()
+    )
     progress.check()
     left = labels.copy()
     left[rows[gone]] = -1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.methods.search.improve.regrouping import regroup
 from kohort.methods.search.improve.square_error import improve_square_error
@@ -15,7 +15,7 @@ __all__ = ["improve"]
 
 
 def improve(
-    points: Points, checks: Checks, labels: NDArray[np.int64], rounds: int, seed: int, progress: Progress
+    points: Points, constraints: Constraints, labels: NDArray[np.int64], rounds: int, seed: int, progress: Progress
 ) -> NDArray[np.int64]:
     """Groups that lose less by the points' objective, or the same ones; -1 stays out."""
     kept = np.flatnonzero(labels >= 0)
@@ -24,7 +24,7 @@ def improve(
     search = improve_square_error if points.objective == "square-error" else regroup
     better = labels.copy()
     if len(kept) < len(labels):
-        points, checks = points.take(kept), checks.take(kept)
-    better[kept] = search(points.searched(), checks, labels[kept], rounds, seed, progress)
+        points, constraints = points.take(kept), constraints.take(kept)
+    better[kept] = search(points.searched(), constraints, labels[kept], rounds, seed, progress)
     progress.check()
     return better

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.encoding.groups import grouped_rows, merged, total_cost
 from kohort.encoding.row_order import own_seed, splitmix64
@@ -40,14 +40,14 @@ HOPELESS = 0.9995  # of the cost at the beginning
 
 
 def regroup(
-    points: Points, checks: Checks, labels: NDArray[np.int64], rounds: int, seed: int, progress: Progress
+    points: Points, constraints: Constraints, labels: NDArray[np.int64], rounds: int, seed: int, progress: Progress
 ) -> NDArray[np.int64]:
     """Groups that lose less, or the same ones. Every row has a label."""
     tables = points.costs()
     best, least, idle = labels, total_cost(points, labels, tables), 0
     begun = least
     sweeps = rounds * _sweeps(points.rows, int(labels.max()) + 1)
-    workshop = _Workshop(points, checks)
+    workshop = _Workshop(points, constraints)
     progress.begin_improving(least)
     done = progress.slot()
     for sweep in range(sweeps):
@@ -79,15 +79,15 @@ def _sweeps(rows: int, groups: int) -> int:
 class _Workshop:
     """What every sweep needs of the table, and benches that tasks hand on."""
 
-    def __init__(self, points: Points, checks: Checks) -> None:
-        self._points, self._checks, self._tables = points, checks, points.costs()
+    def __init__(self, points: Points, constraints: Constraints) -> None:
+        self._points, self._constraints, self._tables = points, constraints, points.costs()
         self._following = np.empty(points.rows, np.int64)
         self._spare: list[tuple[Bench, Promised | None]] = []
 
     @contextmanager
     def _borrowed(self) -> Iterator[tuple[Bench, Promised | None]]:
         new = not self._spare
-        spare = (bench_for(self._points, self._checks, POOL), promised_by(self._checks)) if new else self._spare.pop()
+        spare = (bench_for(self._points, self._constraints, POOL), promised_by(self._constraints)) if new else self._spare.pop()
         yield spare
         self._spare.append(spare)
 
@@ -95,7 +95,7 @@ class _Workshop:
         """Labels after a pool was opened around every group."""
         from kohort.kernels.clusters.regrouping import Search, improve_cell
 
-        points, checks = self._points, self._checks
+        points, constraints = self._points, self._constraints
         order, first = grouped_rows(labels)
         search = Search(PARTNERS, NEARBY, TRIES, STEPS, NOISE, tolerance)
         cells = cells_of(points, order, first, seed)
@@ -105,7 +105,7 @@ class _Workshop:
             def task() -> Iterable[Task]:
                 with self._borrowed() as (bench, promised):
                     used[number + 1] = improve_cell(
-                        self._tables, checks.k, promised, points.codes, order, first, cells[number], search,
+                        self._tables, constraints.k, promised, points.codes, order, first, cells[number], search,
                         seed, bench, self._following, numbers, progress.slot(),
                     )  # fmt: skip
                 return ()
@@ -131,5 +131,5 @@ def cells_of(points: Points, order: NDArray[np.int64], first: NDArray[np.int64],
     share = (drawn >> np.uint64(11)) / 2.0**53
     rows = order[first[:-1] + (share[:groups] * np.diff(first)).astype(np.int64)]
     some = Points(np.take(points.codes, rows, axis=0), points.axes, tuple((2.0 ** (6 * share[groups:])).tolist()))
-    cell = cut_table(some, Checks(Promise(k=2), groups), Progress(1), largest=CELL)
+    cell = cut_table(some, Constraints(Promise(k=2), groups), Progress(1), largest=CELL)
     return np.split(np.argsort(cell, kind="stable"), np.cumsum(np.bincount(cell))[:-1])

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.constraints.constraints import Checks
+from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import UNIT, NumericAxis, Points
 from kohort.encoding.groups import grouped_rows, merged
 from kohort.encoding.row_order import own_seed
@@ -48,15 +48,17 @@ INNERMOST = 8  # groups in a box that is not halved further
 Labels = NDArray[np.int64]
 
 
-def improve_square_error(points: Points, checks: Checks, labels: Labels, rounds: int, seed: int, progress: Progress) -> Labels:
+def improve_square_error(
+    points: Points, constraints: Constraints, labels: Labels, rounds: int, seed: int, progress: Progress
+) -> Labels:
     """The same rows in groups of no more square error, numbered from 0; rows with -1 stay out. Ends if a round gains nothing."""
     labels = merged(labels)
-    if rounds < 1 or np.count_nonzero(labels >= 0) < 2 * checks.k:
+    if rounds < 1 or np.count_nonzero(labels >= 0) < 2 * constraints.k:
         return labels
-    pool_rows = min(max(ROWS, 3 * checks.k), MOST_ROWS)
-    best = _cut_large(points, checks, labels, pool_rows // 2, progress)
-    search = _Search(points, checks, pool_rows, progress)
-    often = 1 if checks.beyond_k else min(3, 1 + SMALL // points.rows)  # asking a promise takes longer than all else
+    pool_rows = min(max(ROWS, 3 * constraints.k), MOST_ROWS)
+    best = _cut_large(points, constraints, labels, pool_rows // 2, progress)
+    search = _Search(points, constraints, pool_rows, progress)
+    often = 1 if constraints.beyond_k else min(3, 1 + SMALL // points.rows)  # asking a promise takes longer than all else
     sweeps = max(1, SWEEPS * often * ROWS // pool_rows)
     for number in range(rounds):
         before, labels, gained, most = best, best, 0.0, 0.0
@@ -72,13 +74,13 @@ def improve_square_error(points: Points, checks: Checks, labels: Labels, rounds:
     return best
 
 
-def _cut_large(points: Points, checks: Checks, labels: Labels, largest: int, progress: Progress) -> Labels:
+def _cut_large(points: Points, constraints: Constraints, labels: Labels, largest: int, progress: Progress) -> Labels:
     """Groups of more rows than a pool has room for are cut as Mondrian does: no part has a larger error than the whole."""
     by_group, first = grouped_rows(labels)
     labels, groups = labels.copy(), len(first) - 1
-    for group in np.flatnonzero(np.diff(first) > max(largest, 2 * checks.k - 1)).tolist():
+    for group in np.flatnonzero(np.diff(first) > max(largest, 2 * constraints.k - 1)).tolist():
         rows = by_group[first[group] : first[group + 1]]
-        parts = cut_table(points.take(rows), checks.take(rows), Progress(1))
+        parts = cut_table(points.take(rows), constraints.take(rows), Progress(1))
         progress.check()
         labels[rows] = np.where(parts == 0, group, groups + parts - 1)
         groups += int(parts.max())
@@ -88,7 +90,7 @@ def _cut_large(points: Points, checks: Checks, labels: Labels, largest: int, pro
 class _Search:
     """What the sweeps over one table share."""
 
-    def __init__(self, points: Points, checks: Checks, pool_rows: int, progress: Progress) -> None:
+    def __init__(self, points: Points, constraints: Constraints, pool_rows: int, progress: Progress) -> None:
         from kohort.kernels.centroids.centroids import Space
         from kohort.kernels.centroids.square_pool import Asked, Pool
 
@@ -103,9 +105,9 @@ class _Search:
         pairs, inverse, to = np.empty((3, most))
         sums, own, apart = np.empty((most, pool_rows)), np.empty(pool_rows), np.empty((pool_rows, pool_rows))
         self.pool: Pool = Pool(rows, apart, group, sizes, sums, pairs, inverse, own, to, seeds)
-        secrets = checks.row_secrets
+        secrets = constraints.row_secrets
         mine = np.empty((pool_rows, secrets.shape[1]), np.int64)
-        self.asked: Asked = Asked(checks.k, checks.beyond_k, checks.rules, checks.tally(), secrets, mine)
+        self.asked: Asked = Asked(constraints.k, constraints.beyond_k, constraints.rules, constraints.tally(), secrets, mine)
 
     def improve(self, labels: Labels, seeds: Sequence[int], loose: float) -> tuple[Labels, float]:
         """Find neighbours, then pool every group with its own, once for each seed. Returns the groups, and what was gained."""
