@@ -203,7 +203,7 @@ def mondrian(
     stands: Callable[[list[int]], bool] | None = None,
 ) -> list[int]:
     """The class of each row, classes numbered left to right; rows may stand as one if there are k, or as `stands` says."""
-    may_stand = stands or (lambda part: len(part) >= k)
+    side_is_valid = stands or (lambda part: len(part) >= k)
     weigh = weights or [1] * len(columns)
     rows = range(len(columns[0]))
     keys = [[measure.key(value) for value in column] for column, measure in zip(columns, measures, strict=True)]
@@ -213,14 +213,14 @@ def mondrian(
         if relaxed:
             half = set(sorted(part, key=lambda row: values[row])[: (len(part) + 1) // 2])  # stable: ties in row order
             halves = [row for row in part if row in half], [row for row in part if row not in half]
-            return halves if all(map(may_stand, halves)) else None
+            return halves if all(map(side_is_valid, halves)) else None
         ordered = sorted(values[row] for row in part)
         left_of = {value: bisect_right(ordered, value) for value in ordered}
         allowed = [
             value
             for value in left_of
-            if may_stand([row for row in part if values[row] <= value])
-            and may_stand([row for row in part if values[row] > value])
+            if side_is_valid([row for row in part if values[row] <= value])
+            and side_is_valid([row for row in part if values[row] > value])
         ]
         if not allowed:
             return None

@@ -126,10 +126,10 @@ def test_groups_stand_as_plain_counts_say(promise, rows_each, data):
     stands = plain(values, persons, k, asked)
     checks = bound(values, persons, k, asked)
     expected = [stands(np.flatnonzero(labels == group).tolist()) for group in range(labels.max() + 1)]
-    assert checks.standing(labels).tolist() == expected
-    assert checks.standing(np.zeros_like(labels)).tolist() == [stands(range(len(values)))]
+    assert checks.valid_groups(labels).tolist() == expected
+    assert checks.valid_groups(np.zeros_like(labels)).tolist() == [stands(range(len(values)))]
     shuffled = np.random.default_rng(1).permutation(len(values))
-    assert checks.take(shuffled).standing(labels[shuffled]).tolist() == expected
+    assert checks.take(shuffled).valid_groups(labels[shuffled]).tolist() == expected
     try:
         checks.require_whole_table()
         whole = True

@@ -169,7 +169,7 @@ def _cells(run: Run, by: str, original: Original) -> Check:
         sql = f"SELECT {alias}, v, COUNT(*) FROM (SELECT {alias}, {cell} AS v FROM matched) AS cells GROUP BY {alias}, v"
         queries.append(sql)
         labels = Labels(tree)
-        wrong += sum(rows for text, value, rows in run(sql) if not labels.stands_for(text, value))
+        wrong += sum(rows for text, value, rows in run(sql) if not labels.covers(text, value))
     meaning = "quasi-identifier cells that do not contain the value they were made from"
     return Check("cells", 0, wrong, _verdict(wrong == 0), meaning, tuple(queries))
 

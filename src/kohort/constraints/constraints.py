@@ -87,10 +87,10 @@ class Constraints:
         """Only that each group has k rows."""
         return Constraints(self.promise, self.rows, suppress=self.suppress)
 
-    def stand_among_themselves(self, labels: NDArray[np.int64]) -> bool:
+    def valid_without_suppressed(self, labels: NDArray[np.int64]) -> bool:
         """Whether all groups stand in a release of only the rows that have a label: it is compared with itself."""
         kept = np.flatnonzero(labels >= 0)
-        return bool(self.only(kept).standing(labels[kept]).all())
+        return bool(self.only(kept).valid_groups(labels[kept]).all())
 
     # --- for kernels
 
@@ -131,17 +131,17 @@ class Constraints:
 
     # --- asking
 
-    def standing(self, labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def valid_groups(self, labels: NDArray[np.int64]) -> NDArray[np.bool_]:
         """For each group of a partition: whether it keeps the promise."""
         sizes = np.bincount(labels[labels >= 0])
         if not self.beyond_k:
             return sizes >= self.k
-        from kohort.kernels.core.group_checks import standing
+        from kohort.kernels.core.group_checks import check_groups
 
         order, first = grouped_rows(labels)
-        stands = np.empty(len(sizes), np.bool_)
-        standing(self.rules, self.tally(), np.take(self.row_secrets, order, axis=0), first, stands)
-        return stands
+        valid = np.empty(len(sizes), np.bool_)
+        check_groups(self.rules, self.tally(), np.take(self.row_secrets, order, axis=0), first, valid)
+        return valid
 
     def sizes(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """How many rows, or persons, each group has."""
@@ -153,9 +153,9 @@ class Constraints:
 
     def require(self, labels: NDArray[np.int64]) -> None:
         """Fail when a group of a finished partition does not keep the promise."""
-        stands = self.standing(labels)
-        if not stands.all():
-            raise PromiseError(f"{np.count_nonzero(~stands)} of {len(stands)} groups do not keep what is promised.")
+        valid = self.valid_groups(labels)
+        if not valid.all():
+            raise PromiseError(f"{np.count_nonzero(~valid)} of {len(valid)} groups do not keep what is promised.")
 
     def require_whole_table(self) -> None:
         """Fail early when not even one group of everybody would keep the promise; say what could be kept."""

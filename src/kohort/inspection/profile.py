@@ -128,5 +128,5 @@ def _absent(texts: pa.Array, tokens: Sequence[str]) -> tuple[str, ...]:
     if not set(found) & AMBIGUOUS_TOKENS:
         return tuple(found)
     others = [text for text in texts.slice(0, SAMPLE).to_pylist() if text not in TOKENS]
-    stands_out = bool(others) and all(len(text) > 2 or text.isdigit() for text in others)
-    return tuple(token for token in found if stands_out or token not in AMBIGUOUS_TOKENS)
+    is_distinct = bool(others) and all(len(text) > 2 or text.isdigit() for text in others)
+    return tuple(token for token in found if is_distinct or token not in AMBIGUOUS_TOKENS)

@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from kohort.encoding.axes import Objective
 from kohort.errors import MachineError, RequestError, did_you_mean, nearest
-from kohort.job.settings import column_mistakes, fold, promise_mistakes, stand_on_preset, tree_path
+from kohort.job.settings import apply_preset, column_mistakes, fold, promise_mistakes, tree_path
 from kohort.methods import METHODS, Method, Options
 from kohort.schema.columns import Column, Role
 from kohort.schema.promises import Promise, Secrecy
@@ -117,7 +117,7 @@ class Job(BaseModel):
                 *_objective_mistakes(nested),
                 *_workload_mistakes(nested),
             ]
-            problems += [*column_mistakes(nested), *promise_mistakes(nested), *stand_on_preset(nested)]
+            problems += [*column_mistakes(nested), *promise_mistakes(nested), *apply_preset(nested)]
             job = cls.model_validate(nested)
             problems += [] if problems else _search_mistakes(job)
         except ValidationError as error:

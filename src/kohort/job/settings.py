@@ -173,7 +173,7 @@ def _floor(nested: Mapping[str, Any]) -> Preset:
     return PRESETS.get(name, NO_FLOOR) if isinstance(name, str) else NO_FLOOR
 
 
-def stand_on_preset(nested: dict[str, Any]) -> Iterable[str]:
+def apply_preset(nested: dict[str, Any]) -> Iterable[str]:
     """Fill in what the preset stands for, and refuse what is weaker."""
     floor, promise = _floor(nested), nested.setdefault("promise", {})
     if floor is NO_FLOOR or not isinstance(promise, Mapping):

@@ -108,7 +108,7 @@ class _Choice:
         costs = [levels.cost @ np.bincount(codes, minlength=levels.cost.shape[1]) for levels, codes in columns]
         self._bounds: NDArray[np.int64] = reduce(np.add.outer, costs)
         self._open = anonymous.copy()
-        self._enough_stand = np.zeros_like(anonymous)
+        self._enough_are_valid = np.zeros_like(anonymous)
 
     @property
     def _fails_below(self) -> bool:
@@ -150,7 +150,7 @@ class _Choice:
 
     def _climb(self, vector: Vector) -> None:
         """Decide a vector, and on the way many others, by halving a chain from it to the top."""
-        if self._enough_stand[vector] or not self._open[vector]:
+        if self._enough_are_valid[vector] or not self._open[vector]:
             return
         chain = list(self._chain(vector))
         first, last = 0, len(chain) - 1
@@ -175,18 +175,18 @@ class _Choice:
 
     def _is_enough(self, vector: Vector) -> bool:
         """Whether few enough rows fail; what that says of others is noted."""
-        if self._enough_stand[vector] or not self._open[vector]:
-            return bool(self._enough_stand[vector])
+        if self._enough_are_valid[vector] or not self._open[vector]:
+            return bool(self._enough_are_valid[vector])
         enough = self._table.classes(vector).failing <= self._constraints.budget
         if enough:
-            self._enough_stand[tuple(slice(level, None) for level in vector)] = True
+            self._enough_are_valid[tuple(slice(level, None) for level in vector)] = True
         else:
             self._open[tuple(slice(level + 1) for level in vector)] = False
         return enough
 
     def _suppression(self, classes: Classes) -> int:
         """What leaving out the rows that fail costs beyond publishing them."""
-        failing = np.flatnonzero(~classes.stands)
+        failing = np.flatnonzero(~classes.valid)
         columns = zip(self._table.levels, self._table.points.weights, classes.vector, classes.low[failing].T, strict=True)
         more = sum(round(UNIT * weight) - levels.cost[level][low] for levels, weight, level, low in columns)
         return int(np.dot(more, classes.sizes[failing]))

@@ -35,9 +35,9 @@ class KACAOptions(Options):
 def partition(points: Points, constraints: Constraints, options: KACAOptions, seed: int, progress: Progress) -> Partition:
     """Merge classes until all stand."""
     labels = points.equal_rows() if options.start == "classes" else np.arange(points.rows)
-    stands = constraints.standing(labels)
-    if not stands.all():
-        labels = merge_failing(points, constraints, labels, stands, progress, seed=seed)
+    valid = constraints.valid_groups(labels)
+    if not valid.all():
+        labels = merge_failing(points, constraints, labels, valid, progress, seed=seed)
         progress.check()
     return Partition(labels)
 

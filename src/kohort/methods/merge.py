@@ -23,9 +23,9 @@ def partition(points: Points, constraints: Constraints, _options: MergeOptions, 
     """Merge classes of equal records until all stand."""
     searched = points.searched()
     labels = searched.equal_rows()
-    stands = constraints.standing(labels)
-    if not stands.all():
-        labels = merge_failing(searched, constraints, labels, stands, progress, measure=points.measure)
+    valid = constraints.valid_groups(labels)
+    if not valid.all():
+        labels = merge_failing(searched, constraints, labels, valid, progress, measure=points.measure)
         progress.check()
     return Partition(labels)
 

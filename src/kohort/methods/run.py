@@ -51,7 +51,7 @@ def made_by(method: Method, points: Points, constraints: Constraints, options: A
     if method.asks_while_grouping and constraints.beyond_k:
         with suppress(PromiseError):
             plain = method.partition(points, constraints.k_alone(), options, seed, progress)
-            if constraints.standing(plain.labels).all():
+            if constraints.valid_groups(plain.labels).all():
                 return plain
     return method.partition(points, constraints, options, seed, progress)
 
@@ -97,13 +97,13 @@ class Run:
         if made.boxes is not None:
             return made
         before, after = self._finished(made, points, constraints, self.seed, block=False)
-        labels = finishing.stand_alone(points, constraints, after, self.progress)
+        labels = finishing.repair_without_suppressed(points, constraints, after, self.progress)
         return Partition(labels, told=self.told(points, constraints, self._tale(points, made, before, after)))
 
     def in_blocks(self, points: Points, constraints: Constraints) -> Partition:
         """Block by block, each by itself."""
         labels, tale = self.of_part(points, constraints)
-        labels = finishing.stand_alone(points, constraints, labels, self.progress)
+        labels = finishing.repair_without_suppressed(points, constraints, labels, self.progress)
         return Partition(labels, blocks=tale.blocks, told=self.told(points, constraints, tale))
 
     def of_part(self, points: Points, constraints: Constraints) -> tuple[NDArray[np.int64], Tale]:
@@ -166,7 +166,7 @@ class Run:
         if not self.rounds:
             labels = finishing.finish(points, constraints, made.labels, self.progress, block=block)
             return labels, labels
-        all_stay = replace(constraints, suppress=0) if constraints.standing(made.labels).all() else constraints
+        all_stay = replace(constraints, suppress=0) if constraints.valid_groups(made.labels).all() else constraints
         before = finishing.finish(points, all_stay, made.labels, self.progress, block=block)
         after = improve(points, all_stay, before, self.rounds, seed, self.progress)
         if constraints.budget:
@@ -180,12 +180,12 @@ class Run:
         """The method over the rows that are left when outliers are: found in groups twice as large, which can spare some."""
         twice = replace(constraints, promise=constraints.promise.model_copy(update={"k": 2 * constraints.k}), suppress=0)
         large = np.zeros(points.rows, np.int64)
-        if twice.standing(large).all():
+        if twice.valid_groups(large).all():
             large = finishing.finish(points, twice, self._made(points, twice, seed).labels, self.progress, block=True)
         labels = finishing.suppress_records(points, constraints, large, constraints.budget, self.progress)
         kept = np.flatnonzero(labels >= 0)
         inside, bound = points.take(kept), replace(constraints.take(kept), suppress=0)
-        if bound.standing(np.zeros(len(kept), np.int64)).all():
+        if bound.valid_groups(np.zeros(len(kept), np.int64)).all():
             before = finishing.finish(inside, bound, self._made(inside, bound, seed).labels, self.progress, block=True)
             labels[kept] = improve(inside, bound, before, self.rounds, seed, self.progress)
         return labels

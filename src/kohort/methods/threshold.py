@@ -37,22 +37,22 @@ def partition(points: Points, constraints: Constraints, options: ThresholdOption
     if not points.rows:
         return Partition(np.empty(0, np.int64))
     labels = np.empty(points.rows, np.int64)
-    standing = np.empty(points.rows, np.bool_)
+    valid = np.empty(points.rows, np.bool_)
     tables = points.kernel_tables()
     limit = int(options.threshold * int(tables.full.sum()))
     groups = grow_within(
-        tables, constraints.rules, pool_of(points), group_for(constraints), constraints.row_secrets, limit, seed, labels, standing,
+        tables, constraints.rules, pool_of(points), group_for(constraints), constraints.row_secrets, limit, seed, labels, valid,
         progress.slot(),
     )  # fmt: skip
     progress.check()
-    if not standing[:groups].any():
+    if not valid[:groups].any():
         raise PromiseError(
             f"With threshold={options.threshold:g} no group keeps what is promised. Allow wider groups (a higher threshold), "
             "promise less, or choose another method."
         )
     left, joins = constraints.budget, np.zeros(points.rows, np.bool_)
     for group, size in enumerate(np.bincount(labels, minlength=groups).tolist()):
-        if not standing[group]:
+        if not valid[group]:
             inside = labels == group
             joins |= inside & (size > left)
             left -= size if size <= left else 0

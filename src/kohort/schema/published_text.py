@@ -81,7 +81,7 @@ class Labels:
     def __init__(self, tree: Tree | None) -> None:
         self._above = tree.labels_above() if tree else None
 
-    def stands_for(self, text: str | None, leaf: str | None) -> bool:
+    def covers(self, text: str | None, leaf: str | None) -> bool:
         """Whether the published text stands for this value, among others; None is missing."""
         if text == ROOT:
             return True

@@ -161,7 +161,7 @@ class _Work:
     def _star(self, starred: OneCluster, clusters: Clusters, sums: Sums) -> tuple[int | None, Sums]:
         """What is suppressed as one class of stars more, if it is asked for and stands."""
         coded = self.coded
-        if self.job.suppressed != "star" or not starred.rows or not starred.stands(coded.constraints(coded.nothing())):
+        if self.job.suppressed != "star" or not starred.rows or not starred.is_valid(coded.constraints(coded.nothing())):
             return None, sums
         boxes, of_star = starred.finished(coded, star=True)
         clusters.append(boxes)

@@ -67,13 +67,13 @@ class OneCluster:
         """Whether all rows are equal, so that it does not matter how they are grouped."""
         return not self._moments and all(np.count_nonzero(counts) == 1 for counts in self._codes)
 
-    def stands(self, constraints: Constraints) -> bool:
+    def is_valid(self, constraints: Constraints) -> bool:
         """Whether it keeps the promise."""
-        from kohort.kernels.cuts.counted_cuts import counted_stands
+        from kohort.kernels.cuts.counted_cuts import counted_is_valid
 
         if not constraints.beyond_k:
             return self.rows >= constraints.k
-        return bool(counted_stands(constraints.rules, constraints.tally(), self._values, self.rows))
+        return bool(counted_is_valid(constraints.rules, constraints.tally(), self._values, self.rows))
 
     def finished(self, coded: Coded, *, star: bool = False) -> tuple[Boxes, Sums]:
         """Its box, or that of everything, and what it loses."""

@@ -29,7 +29,7 @@ def settle(
         constraints.require(partition.labels)
     if star and (partition.labels < 0).any():
         starred = partition.with_star()
-        if constraints.standing(starred.labels).all() and constraints.standing(classes_of(starred)).all():
+        if constraints.valid_groups(starred.labels).all() and constraints.valid_groups(classes_of(starred)).all():
             return starred
     if constraints.merging_keeps:
         return partition
@@ -37,11 +37,11 @@ def settle(
     seen, constraints = points.take(kept), constraints.only(kept)
     while True:
         classes = classes_of(partition)[kept]
-        stands = constraints.standing(classes)
-        if stands.all():
+        valid = constraints.valid_groups(classes)
+        if valid.all():
             return partition
         a_row_of = np.unique(classes, return_index=True)[1]
-        failing = ~stands[classes]
+        failing = ~valid[classes]
         joined = partition.labels[kept]
         joined[failing] = joined[a_row_of[classes[failing]]]
         labels = partition.labels.copy()

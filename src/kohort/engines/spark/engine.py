@@ -313,7 +313,7 @@ class SparkEngine:
         star = OneCluster(coded, self._schema)
         for cluster in starred:
             star.merge(cluster)
-        if not star.stands(coded.constraints(coded.nothing())):
+        if not star.is_valid(coded.constraints(coded.nothing())):
             return total, tale, False
         return with_star(total, star.finished(coded, star=True)[1]), tale, True
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.kernels import kernel
-from kohort.kernels.core.group_checks import group_stands
+from kohort.kernels.core.group_checks import group_is_valid
 from kohort.kernels.core.promise_rules import Rules, Tally, Whole
 from kohort.kernels.core.randomness import below
 
@@ -49,7 +49,7 @@ class Pool(NamedTuple):
 
 
 @kernel
-def stands(asked: Asked, pool: Pool, count: Whole, group: Whole, without: Whole, plus: Whole) -> bool:
+def is_valid(asked: Asked, pool: Pool, count: Whole, group: Whole, without: Whole, plus: Whole) -> bool:
     """Whether a group keeps the promise, without one of its rows and with another one; either may be NOBODY."""
     secrets, mine, rows, of_row = asked.secrets, asked.mine, pool.rows, pool.group
     size = 0
@@ -58,7 +58,7 @@ def stands(asked: Asked, pool: Pool, count: Whole, group: Whole, without: Whole,
             for column in range(mine.shape[1]):
                 mine[size, column] = secrets[rows[row], column]
             size += 1
-    return group_stands(asked.rules, asked.tally, mine, np.int64(0), np.int64(size))
+    return group_is_valid(asked.rules, asked.tally, mine, np.int64(0), np.int64(size))
 
 
 @kernel
@@ -126,7 +126,7 @@ def settle(asked: Asked, pool: Pool, count: Whole, groups: Whole, least: float) 
                 if worst < here < change:
                     change, target, partner = here, there, np.int64(other)
         if target >= 0 and beyond_k:
-            fits = stands(asked, pool, count, home, row, partner) and stands(asked, pool, count, target, partner, row)
+            fits = is_valid(asked, pool, count, home, row, partner) and is_valid(asked, pool, count, target, partner, row)
             if not fits:
                 refused, worst = refused + 1, change  # the next best is looked for
                 if refused < REFUSALS:
@@ -154,9 +154,9 @@ def exchange(asked: Asked, pool: Pool, count: Whole, swaps: Whole, seed: int, st
     for swap in range(swaps):
         one, other = below(seed, step + 2 * swap, count), below(seed, step + 2 * swap + 1, count)
         home, there = group[one], group[other]
-        if home == there or (asked.beyond_k and not stands(asked, pool, count, home, one, other)):
+        if home == there or (asked.beyond_k and not is_valid(asked, pool, count, home, one, other)):
             continue
-        if asked.beyond_k and not stands(asked, pool, count, there, other, one):
+        if asked.beyond_k and not is_valid(asked, pool, count, there, other, one):
             continue
         group[one], group[other] = there, home
 
@@ -177,7 +177,7 @@ def regrow(asked: Asked, pool: Pool, count: Whole, groups: Whole, seed: int, ste
             first += 1
         group[first], seeds[made], size = made, first, 1
         free -= 1
-        while size < asked.k or (asked.beyond_k and not stands(asked, pool, count, made, NOBODY, NOBODY)):
+        while size < asked.k or (asked.beyond_k and not is_valid(asked, pool, count, made, NOBODY, NOBODY)):
             nearest, least = NOBODY, np.inf
             for row in range(count):
                 if group[row] < 0 and apart[first, row] < least:
@@ -188,7 +188,7 @@ def regrow(asked: Asked, pool: Pool, count: Whole, groups: Whole, seed: int, ste
             size += 1
             free -= 1
         made += 1
-    fails = asked.beyond_k and not stands(asked, pool, count, made - 1, NOBODY, NOBODY)
+    fails = asked.beyond_k and not is_valid(asked, pool, count, made - 1, NOBODY, NOBODY)
     if fails:  # none was left to make it stand
         made -= 1
     for row in range(count):
@@ -200,6 +200,6 @@ def regrow(asked: Asked, pool: Pool, count: Whole, groups: Whole, seed: int, ste
             group[row] = nearest
     if asked.beyond_k:
         for home in range(made):
-            if not stands(asked, pool, count, home, NOBODY, NOBODY):
+            if not is_valid(asked, pool, count, home, NOBODY, NOBODY):
                 return np.int64(0)
     return made

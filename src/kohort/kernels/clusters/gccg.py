@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from kohort.kernels import kernel
 from kohort.kernels.clusters.free_records import FREE, OUT, TAKEN, Pool, compact, give_back, look_up_all, set_box
-from kohort.kernels.clusters.grow_group import Group, admit, cheapest_wanted, dismiss, stands
+from kohort.kernels.clusters.grow_group import Group, admit, cheapest_wanted, dismiss, is_valid
 from kohort.kernels.core.promise_rules import Rules
 from kohort.kernels.core.widths import AxisTables
 
@@ -61,7 +61,7 @@ def centre_and_cluster(
         for i in range(nearest(pool, found, rules.k - 1)):
             admit(rules, group, pool, secrets, found[i])
         record = 0
-        while beyond_k and record >= 0 and not stands(rules, group):
+        while beyond_k and record >= 0 and not is_valid(rules, group):
             record = cheapest_wanted(rules, group, pool, secrets)
             if record >= 0:
                 admit(rules, group, pool, secrets, record)

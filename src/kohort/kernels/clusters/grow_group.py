@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from kohort.kernels import kernel
 from kohort.kernels.clusters.free_records import FREE, TAKEN, Pool, cheapest, take, widen
 from kohort.kernels.clusters.wanted_values import SIDE, mark_wanted
-from kohort.kernels.core.promise_rules import Rules, Tally, clear, enter, may_stand, sort_present
+from kohort.kernels.core.promise_rules import Rules, Tally, clear, enter, side_is_valid, sort_present
 from kohort.kernels.core.widths import AxisTables
 
 
@@ -37,9 +37,9 @@ def admit(rules: Rules, group: Group, pool: Pool, secrets: NDArray[np.int64], re
 
 
 @kernel
-def stands(rules: Rules, group: Group) -> bool:
+def is_valid(rules: Rules, group: Group) -> bool:
     sort_present(rules, group.tally)
-    return may_stand(rules, group.tally, SIDE)
+    return side_is_valid(rules, group.tally, SIDE)
 
 
 @kernel
@@ -85,7 +85,7 @@ def grow(
         if group.size[0] + 1 < rules.k or beyond_k:  # what no further record asks for need not be known
             cost = widen(axes, pool, record)
         admit(rules, group, pool, secrets, record)
-    while beyond_k and not stands(rules, group):
+    while beyond_k and not is_valid(rules, group):
         record = cheapest_wanted(rules, group, pool, secrets)
         if record < 0:
             return False

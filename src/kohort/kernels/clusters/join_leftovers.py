@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.kernels import kernel
-from kohort.kernels.core.group_checks import group_stands
+from kohort.kernels.core.group_checks import group_is_valid
 from kohort.kernels.core.promise_rules import Rules, Tally
 from kohort.kernels.core.widths import AxisTables, width
 
@@ -55,7 +55,7 @@ def join(
         following[row] = -1
         while tries > 0:
             following[row] = head[chosen]
-            if _chain_stands(rules, tally, secrets, row, following, members):
+            if _chain_is_valid(rules, tally, secrets, row, following, members):
                 break
             growth[chosen] = none
             chosen = np.argmin(growth)
@@ -73,7 +73,7 @@ def join(
 
 
 @kernel
-def _chain_stands(
+def _chain_is_valid(
     rules: Rules,
     tally: Tally,
     secrets: NDArray[np.int64],
@@ -87,4 +87,4 @@ def _chain_stands(
             members[size, c] = secrets[row, c]
         size += 1
         row = following[row]
-    return group_stands(rules, tally, members, np.int64(0), size)
+    return group_is_valid(rules, tally, members, np.int64(0), size)

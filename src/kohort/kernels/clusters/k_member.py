@@ -43,8 +43,8 @@ def form_groups(
         cost = set_box(axes, pool, start)
         look_up_all(axes, pool)
         admit(rules, group, pool, secrets, start)
-        stands = grow(axes, rules, group, pool, secrets, cost, beyond_k)
-        if not stands:
+        valid = grow(axes, rules, group, pool, secrets, cost, beyond_k)
+        if not valid:
             give_back(pool, group.size[0])
             dismiss(rules, group)
             break

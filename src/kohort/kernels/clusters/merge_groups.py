@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from kohort.kernels import kernel
 from kohort.kernels.clusters.nearest_group import Boxes, merge, nearest
-from kohort.kernels.core.group_checks import group_stands
+from kohort.kernels.core.group_checks import group_is_valid
 from kohort.kernels.core.promise_rules import Rules, Tally
 from kohort.kernels.core.randomness import below
 from kohort.kernels.core.widths import AxisTables
@@ -23,7 +23,7 @@ def merge_failing(
     head: NDArray[np.int64],  # IN OUT (groups): a row of each group
     tail: NDArray[np.int64],  # IN OUT (groups): the last row of its chain
     following: NDArray[np.int64],  # IN OUT (rows): the next row of the chain, or -1
-    stands: NDArray[np.bool_],  # IN OUT (groups)
+    valid: NDArray[np.bool_],  # IN OUT (groups)
     goes_to: NDArray[np.int64],  # OUT (groups): the group that each was merged into; comes in as itself
     until: int,  # groups that are left when it ends at the latest
     seed: int,  # below 0: the smallest failing group is next, ties lowest number; else one is drawn
@@ -32,11 +32,11 @@ def merge_failing(
     state: NDArray[np.int64],  # IN state[1] = stop now
 ) -> int | np.int64:
     """Ends when all stand, or few are left; the next step. A group that was merged away counts as one that stands."""
-    failing, left = np.int64(0), stands.size
-    for group in range(stands.size):
-        failing += not stands[group]
+    failing, left = np.int64(0), valid.size
+    for group in range(valid.size):
+        failing += not valid[group]
     while failing > 0 and left > until and state[1] == 0:
-        one = _smallest(boxes, stands) if seed < 0 else _numbered(stands, below(seed, step, failing))
+        one = _smallest(boxes, valid) if seed < 0 else _numbered(valid, below(seed, step, failing))
         step += 1
         left -= 1
         here = boxes.place[one]
@@ -48,34 +48,34 @@ def merge_failing(
         into, gone = min(one, other), max(one, other)
         following[tail[into]], tail[into] = head[gone], tail[gone]
         goes_to[gone] = into
-        failing -= 1 if stands[other] else 2
-        stands[gone] = True
+        failing -= 1 if valid[other] else 2
+        valid[gone] = True
         size = boxes.sizes[boxes.place[into]]
         row = head[into]
         for i in range(size if secrets.shape[1] > 0 else 0):  # recounted, not added: persons may have rows in both
             for c in range(secrets.shape[1]):
                 members[i, c] = secrets[row, c]
             row = following[row]
-        stands[into] = group_stands(rules, tally, members, np.int64(0), size) if secrets.shape[1] > 0 else size >= rules.k
-        failing += not stands[into]
+        valid[into] = group_is_valid(rules, tally, members, np.int64(0), size) if secrets.shape[1] > 0 else size >= rules.k
+        failing += not valid[into]
     return step
 
 
 @kernel
-def _smallest(boxes: Boxes, stands: NDArray[np.bool_]) -> int:
+def _smallest(boxes: Boxes, valid: NDArray[np.bool_]) -> int:
     """The failing group with the fewest rows, the first of equals."""
     found, least = -1, np.iinfo(np.int64).max
-    for group in range(stands.size):
-        if not stands[group] and boxes.sizes[boxes.place[group]] < least:
+    for group in range(valid.size):
+        if not valid[group] and boxes.sizes[boxes.place[group]] < least:
             found, least = group, boxes.sizes[boxes.place[group]]
     return found
 
 
 @kernel
-def _numbered(stands: NDArray[np.bool_], number: int | np.int64) -> int:
+def _numbered(valid: NDArray[np.bool_], number: int | np.int64) -> int:
     """The failing group with this number among the failing ones."""
     group = 0
-    while stands[group] or number > 0:
-        number -= not stands[group]
+    while valid[group] or number > 0:
+        number -= not valid[group]
         group += 1
     return group

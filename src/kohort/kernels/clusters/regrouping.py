@@ -15,7 +15,7 @@ from kohort.kernels import kernel
 from kohort.kernels.core.randomness import chance, hashed
 from kohort.kernels.core.widths import AxisTables, number_width, width
 from kohort.kernels.cuts.cut_workspace import Bench, lay_out
-from kohort.kernels.cuts.gain_cuts import Promised, split, stands
+from kohort.kernels.cuts.gain_cuts import Promised, is_valid, split
 
 
 class Search(NamedTuple):
@@ -79,7 +79,7 @@ def improve_cell(
             continue
         rows = cell.rows[:many]
         lay_out(axes, codes, rows, bench)
-        if promised is not None and not stands(promised, rows, bench, 0, many):  # what is not cut must stand too
+        if promised is not None and not is_valid(promised, rows, bench, 0, many):  # what is not cut must stand too
             continue
         parts = _recut(k, promised, cell, rows, pooled, search, bench, luck)
         if parts > 0:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.kernels import kernel
-from kohort.kernels.core.promise_rules import Rules, Tally, Whole, clear, cross, enter, may_stand, sort_present
+from kohort.kernels.core.promise_rules import Rules, Tally, Whole, clear, cross, enter, side_is_valid, sort_present
 from kohort.kernels.core.widths import AxisTables, width
 
 NOTHING = 0  # a gain that is none
@@ -87,14 +87,14 @@ def _best_of_group(
                 left += costs[i, 1] if alone[i, 0] == one else costs[i, 2] if alone[i, 1] == one else costs[i, 0]
             gain = size * whole - (size - 1) * left - lost
             if gain > best or (gain == best and who >= 0 and one < who):
-                if asked and not _stands_without(rules, tally, members, group, one, loaded):
+                if asked and not _is_valid_without(rules, tally, members, group, one, loaded):
                     continue
                 best, who = gain, one
     return best, who
 
 
 @kernel
-def _stands_without(rules: Rules, tally: Tally, members: Members, group: Whole, one: Whole, loaded: NDArray[np.int64]) -> bool:
+def _is_valid_without(rules: Rules, tally: Tally, members: Members, group: Whole, one: Whole, loaded: NDArray[np.int64]) -> bool:
     """Whether a group may stand without a member. The tally keeps the last group, as it is often asked again."""
     if loaded[0] != group:
         if loaded[0] >= 0:
@@ -105,9 +105,9 @@ def _stands_without(rules: Rules, tally: Tally, members: Members, group: Whole, 
         sort_present(rules, tally)
         loaded[0] = group
     cross(tally.sums, tally.counts, tally.rows_of, members.secrets, one, one + 1, OUT)
-    stands = may_stand(rules, tally, IN)
+    valid = side_is_valid(rules, tally, IN)
     cross(tally.sums, tally.counts, tally.rows_of, members.secrets, one, one + 1, IN)
-    return stands
+    return valid
 
 
 @kernel

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from kohort.kernels import kernel
 from kohort.kernels.clusters.free_records import FREE, OUT, Pool, cheapest, compact, free_record, look_up_all, set_box, widen
-from kohort.kernels.clusters.grow_group import Group, admit, dismiss, stands
+from kohort.kernels.clusters.grow_group import Group, admit, dismiss, is_valid
 from kohort.kernels.core.promise_rules import Rules
 from kohort.kernels.core.randomness import below
 from kohort.kernels.core.widths import AxisTables
@@ -23,7 +23,7 @@ def grow_within(
     limit: int,  # what a row of a group may cost
     seed: int,
     labels: NDArray[np.int64],  # OUT (rows): every group's number, in the order in which they were made
-    standing: NDArray[np.bool_],  # OUT (rows): for each group, whether it keeps the promise
+    valid: NDArray[np.bool_],  # OUT (rows): for each group, whether it keeps the promise
     state: NDArray[np.int64],  # IN state[1] = stop now; OUT state[0] = rows done
 ) -> int:
     """From each drawn record let in the cheapest while the box costs no more than the limit; how many groups there are."""
@@ -40,7 +40,7 @@ def grow_within(
             record = cheapest(pool, cost)
         for i in range(group.size[0]):
             labels[pool.rows[group.records[i]]] = groups
-        standing[groups] = stands(rules, group)
+        valid[groups] = is_valid(rules, group)
         groups += 1
         state[0] += group.size[0]
         dismiss(rules, group)

@@ -165,7 +165,7 @@ def has_room(sums: NDArray[np.int64], side: Whole, k: int, least_distinct: NDArr
 
 
 @kernel
-def may_stand(rules: Rules, tally: Tally, side: Whole) -> bool:
+def side_is_valid(rules: Rules, tally: Tally, side: Whole) -> bool:
     """Whether a side keeps the whole promise."""
     return has_room(tally.sums, side, rules.k, rules.least_distinct) and is_balanced(rules, tally, side)
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.kernels import kernel
-from kohort.kernels.core.promise_rules import Rules, Tally, Whole, clear, has_room, is_balanced, may_stand, sort_present
+from kohort.kernels.core.promise_rules import Rules, Tally, Whole, clear, has_room, is_balanced, side_is_valid, sort_present
 from kohort.kernels.core.widths import AxisTables, width
 from kohort.kernels.cuts.guarded_cuts import LEFT, RIGHT, median
 from kohort.kernels.cuts.mondrian import CONSTANT, best_cut
@@ -71,7 +71,7 @@ def promised_cut(
         side = LEFT if at <= place else RIGHT
         _enter(rules, tally, pairs[codes[at]], sizes[side, codes[at]], many[at], side)
     sort_present(rules, tally)
-    if not (may_stand(rules, tally, LEFT) and may_stand(rules, tally, RIGHT)):
+    if not (side_is_valid(rules, tally, LEFT) and side_is_valid(rules, tally, RIGHT)):
         place, left = _walk(rules, tally, sizes, pairs, codes, many, distinct, rows, place, left)
     clear(rules, tally, pairs, np.int64(0), np.int64(0))
     return (codes[place], np.int64(left)) if place >= 0 else (NOWHERE, np.int64(0))
@@ -134,7 +134,7 @@ def _walk(
         _cross(rules, tally, sizes, pairs, codes[at], many[at], RIGHT)
         reached -= many[at]
         at -= 1
-        if _stands(rules, tally):
+        if _is_valid(rules, tally):
             best, best_left, best_gap = at, reached, abs(2 * reached - rows)
             break
     for back in range(at + 1, place + 1):
@@ -146,14 +146,14 @@ def _walk(
         if abs(2 * reached - rows) >= best_gap:
             break
         _cross(rules, tally, sizes, pairs, codes[at], many[at], LEFT)
-        if _stands(rules, tally):
+        if _is_valid(rules, tally):
             best, best_left = at, reached
             break
     return best, best_left
 
 
 @kernel
-def _stands(rules: Rules, tally: Tally) -> bool:
+def _is_valid(rules: Rules, tally: Tally) -> bool:
     """Whether both sides may stand, the cheaper question first."""
     if not has_room(tally.sums, LEFT, rules.k, rules.least_distinct):
         return False
@@ -163,10 +163,10 @@ def _stands(rules: Rules, tally: Tally) -> bool:
 
 
 @kernel
-def counted_stands(rules: Rules, tally: Tally, values: NDArray[np.int64], rows: int) -> bool:
+def counted_is_valid(rules: Rules, tally: Tally, values: NDArray[np.int64], rows: int) -> bool:
     """Whether a group of so many rows, which hold each value so often, keeps the promise."""
     _enter(rules, tally, values, np.int64(rows), np.int64(rows), LEFT)
     sort_present(rules, tally)
-    stands = may_stand(rules, tally, LEFT)
+    valid = side_is_valid(rules, tally, LEFT)
     clear(rules, tally, values.reshape(1, -1), np.int64(0), np.int64(0))
-    return stands
+    return valid

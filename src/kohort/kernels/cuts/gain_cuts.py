@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.kernels import inlined, kernel
-from kohort.kernels.core.group_checks import group_stands
+from kohort.kernels.core.group_checks import group_is_valid
 from kohort.kernels.core.promise_rules import Rules, Tally, Whole
 from kohort.kernels.core.randomness import chance
 from kohort.kernels.cuts.cut_workspace import (
@@ -78,7 +78,7 @@ def split(
             middle = _part(order, depth, begin, end, inside)
             if promised is None:
                 break
-            if stands(promised, rows, bench, begin, middle) and stands(promised, rows, bench, middle, end):
+            if is_valid(promised, rows, bench, begin, middle) and is_valid(promised, rows, bench, middle, end):
                 break
             middle = begin
         if middle == begin:
@@ -107,13 +107,13 @@ def _part(order: NDArray[np.int32], depth: NDArray[np.int32], begin: Whole, end:
 
 
 @kernel
-def stands(promised: Promised, rows: NDArray[np.int64], bench: Bench, begin: Whole, end: Whole) -> bool:
+def is_valid(promised: Promised, rows: NDArray[np.int64], bench: Bench, begin: Whole, end: Whole) -> bool:
     """Whether the records from here to there in `order` keep the promise as one group."""
     members, secrets, order = bench.members, promised.secrets, bench.order
     for i in range(begin, end):
         for c in range(secrets.shape[1]):
             members[i, c] = secrets[rows[order[i]], c]
-    return group_stands(promised.rules, promised.tally, members, np.int64(begin), np.int64(end))
+    return group_is_valid(promised.rules, promised.tally, members, np.int64(begin), np.int64(end))
 
 
 @inlined

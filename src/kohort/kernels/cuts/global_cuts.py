@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.kernels import kernel
-from kohort.kernels.core.promise_rules import Rules, Tally, Whole, clear, cross, enter, has_room, may_stand, sort_present
+from kohort.kernels.core.promise_rules import Rules, Tally, Whole, clear, cross, enter, has_room, side_is_valid, sort_present
 
 LEFT, RIGHT = np.int64(0), np.int64(1)
 
@@ -144,7 +144,7 @@ def _bar_failing(
         if not has_room(tally.sums, RIGHT, rules.k, rules.least_distinct):  # nor has any part of it
             _bar(barred, first, here, high)
             break
-        if not (may_stand(rules, tally, LEFT) and may_stand(rules, tally, RIGHT)):
+        if not (side_is_valid(rules, tally, LEFT) and side_is_valid(rules, tally, RIGHT)):
             _bar(barred, first, here, np.int64(codes[rows[after]]))
         at = after
     clear(rules, tally, secrets, begin, end)

@@ -23,7 +23,7 @@ from kohort.kernels.core.promise_rules import (
     enter,
     has_room,
     is_balanced,
-    may_stand,
+    side_is_valid,
     sort_present,
 )
 
@@ -41,15 +41,15 @@ class Guard(NamedTuple):
 
 
 @kernel
-def halves_stand(
+def halves_are_valid(
     words: NDArray[np.uint64], layout: Layout, first: int, last: int, axis: Whole,
     values: NDArray[np.int64], counts: NDArray[np.int64], distinct: int, left: int, guard: Guard,
 ) -> bool:  # fmt: skip
     """Whether the first `left` rows in the order of an axis may stand, and the others too."""
     _sort_rows(words, layout, first, last, axis, values, counts, distinct, guard)
-    stand = _tallied(guard, left, last - first)
+    are_valid = _tallied(guard, left, last - first)
     clear(guard.rules, guard.tally, guard.secrets, START, last - first)
-    return stand
+    return are_valid
 
 
 @kernel
@@ -74,7 +74,7 @@ def guarded_cut(
         allowed = _tallied(guard, left, rows)
     else:
         _tally_split(words, layout, first, last, axis, np.uint64(values[place]), left, guard)
-        allowed = _both_stand(guard)
+        allowed = _both_are_valid(guard)
         if not allowed:
             _sort_rows(words, layout, first, last, axis, values, counts, distinct, guard)
     if not allowed:
@@ -98,13 +98,13 @@ def _tallied(guard: Guard, left: int, rows: int) -> bool:
     """Take the rows into the tally, so many on the left; whether both sides may stand."""
     enter(guard.rules, guard.tally, guard.secrets, START, left, LEFT)
     enter(guard.rules, guard.tally, guard.secrets, left, rows, RIGHT)
-    return _both_stand(guard)
+    return _both_are_valid(guard)
 
 
 @kernel
-def _both_stand(guard: Guard) -> bool:
+def _both_are_valid(guard: Guard) -> bool:
     sort_present(guard.rules, guard.tally)
-    return may_stand(guard.rules, guard.tally, LEFT) and may_stand(guard.rules, guard.tally, RIGHT)
+    return side_is_valid(guard.rules, guard.tally, LEFT) and side_is_valid(guard.rules, guard.tally, RIGHT)
 
 
 @kernel

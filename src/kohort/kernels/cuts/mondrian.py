@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kohort.kernels import kernel
 from kohort.kernels.core.packed import Layout
 from kohort.kernels.core.widths import AxisTables, width
-from kohort.kernels.cuts.guarded_cuts import Guard, guarded_cut, halves_stand
+from kohort.kernels.cuts.guarded_cuts import Guard, guarded_cut, halves_are_valid
 from kohort.kernels.cuts.workload_cuts import Asking, find_cuts
 
 DEPTH = 64  # the larger half waits while the smaller is cut, so at most log2(rows) pieces wait
@@ -203,7 +203,7 @@ def cut_once(
         if relaxed:
             position, left, at_cut = _half(counts, rows)
             if guard is not None:  # noqa: SIM102 - numba leaves out a branch only if this is all it asks
-                if not halves_stand(here, layout, first, last, axis, values, counts, distinct, left, guard):
+                if not halves_are_valid(here, layout, first, last, axis, values, counts, distinct, left, guard):
                     position = -1
         else:
             position, left = best_cut(counts, distinct, rows, k)
@@ -252,7 +252,7 @@ def _cut_for_answers(
         left, word, shift, mask = asking.lefts[best], layout.word[axis], layout.shift[axis], layout.mask[axis]
         if guard is not None:
             distinct = _frequency_set(here[word], first, last, shift, mask, box[0, axis], box[1, axis], values, counts)
-            if not halves_stand(here, layout, first, last, axis, values, counts, distinct, left, guard):
+            if not halves_are_valid(here, layout, first, last, axis, values, counts, distinct, left, guard):
                 continue
         _move_left_first(
             here, ids[side], words[1 - side], ids[1 - side], first, last,

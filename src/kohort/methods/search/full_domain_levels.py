@@ -125,12 +125,12 @@ class Classes:
     low: NDArray[np.int64]
     """(classes, axes): the first codes of its boxes."""
     sizes: NDArray[np.int64]
-    stands: NDArray[np.bool_]
+    valid: NDArray[np.bool_]
 
     @property
     def failing(self) -> int:
         """How many rows are in classes that do not stand."""
-        return int(self.sizes[~self.stands].sum())
+        return int(self.sizes[~self.valid].sum())
 
 
 class FullDomain:
@@ -178,11 +178,11 @@ class FullDomain:
         """What a vector makes of the table."""
         self._progress.check()
         made, of_combination = self.roll_up(self.combinations, range(len(vector)), vector)
-        stands = made.counts >= self.constraints.k
+        valid = made.counts >= self.constraints.k
         if self.constraints.beyond_k:
-            stands = self.constraints.standing(of_combination[self._combination_of])
+            valid = self.constraints.valid_groups(of_combination[self._combination_of])
         fields = (made.words[self.layout.word].T >> self.layout.shift) & self.layout.mask
-        return Classes(vector, of_combination, fields.astype(np.int64), made.counts, stands)
+        return Classes(vector, of_combination, fields.astype(np.int64), made.counts, valid)
 
     def may_be_published(self, classes: Classes) -> bool:
         """Whether the rows that must be left out are no more than allowed, and the others stand without them."""
@@ -190,12 +190,12 @@ class FullDomain:
             return True
         if classes.failing > self.constraints.budget or classes.failing == self.points.rows:
             return False
-        return self.constraints.stand_among_themselves(self._labels(classes, np.flatnonzero(classes.stands)))
+        return self.constraints.valid_without_suppressed(self._labels(classes, np.flatnonzero(classes.valid)))
 
     def partition(self, classes: Classes) -> Partition:
         """The classes that stand, in the order of their boxes; the other rows are left out."""
         order = np.lexsort(classes.low.T[::-1])
-        order = order[classes.stands[order]]
+        order = order[classes.valid[order]]
         low = classes.low[order]
         boxes = zip(self.levels, classes.vector, low.T, strict=True)
         high = np.array([levels.high[level][first] for levels, level, first in boxes], np.int64).T

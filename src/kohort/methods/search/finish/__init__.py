@@ -26,7 +26,7 @@ def finish(
 
     A block is not the whole release: whether that still stands when rows have left is for the caller to ask.
     """
-    if not constraints.budget and constraints.standing(labels).all():
+    if not constraints.budget and constraints.valid_groups(labels).all():
         return labels
     repaired = _fewer_records(points, constraints, repair(points, constraints, labels, progress), progress, block=block)
     fewer = _without_failing(constraints, labels, constraints.budget - int(np.count_nonzero(labels < 0)))
@@ -34,7 +34,7 @@ def finish(
         fewer = _fewer_records(points, constraints, repair(points, constraints, fewer, progress), progress, block=block)
         tables = points.kernel_tables()
         repaired = fewer if total_cost(points, fewer, tables) < total_cost(points, repaired, tables) else repaired
-    return repaired if block else stand_alone(points, constraints, repaired, progress)
+    return repaired if block else repair_without_suppressed(points, constraints, repaired, progress)
 
 
 def _fewer_records(
@@ -45,7 +45,7 @@ def _fewer_records(
     if budget > 0:
         fewer = suppress_records(points, constraints, labels, budget, progress)
         # Who leaves changes what is usual in the release. Where a group then stands no more, more is lost than was won.
-        labels = fewer if block or constraints.stand_among_themselves(fewer) else labels
+        labels = fewer if block or constraints.valid_without_suppressed(fewer) else labels
     return labels
 
 
@@ -53,12 +53,14 @@ def _without_failing(constraints: Constraints, labels: NDArray[np.int64], budget
     """Failing groups left out, unless those that stay could then keep the promise in no way, not even as one."""
     fewer = suppress_failing(constraints, labels, budget)
     kept = np.flatnonzero(fewer >= 0)
-    return fewer if len(kept) and constraints.take(kept).standing(np.zeros(len(kept), np.int64)).all() else labels
+    return fewer if len(kept) and constraints.take(kept).valid_groups(np.zeros(len(kept), np.int64)).all() else labels
 
 
-def stand_alone(points: Points, constraints: Constraints, labels: NDArray[np.int64], progress: Progress) -> NDArray[np.int64]:
+def repair_without_suppressed(
+    points: Points, constraints: Constraints, labels: NDArray[np.int64], progress: Progress
+) -> NDArray[np.int64]:
     """Groups that stand in a release of only the rows that have a label, merged where they would not."""
-    if (labels < 0).any() and not constraints.stand_among_themselves(labels):
+    if (labels < 0).any() and not constraints.valid_without_suppressed(labels):
         kept = np.flatnonzero(labels >= 0)
         left = labels.copy()
         left[kept] = repair(points.take(kept), constraints.only(kept), labels[kept], progress)

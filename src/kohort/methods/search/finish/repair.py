@@ -25,13 +25,13 @@ TOGETHER = 24  # groups in a neighbourhood, at most
 def repair(points: Points, constraints: Constraints, labels: NDArray[np.int64], progress: Progress) -> NDArray[np.int64]:
     """The same groups where all stand; else the smallest failing one merges first, ties lowest number. -1 stays out."""
     labels = merged(labels)
-    stands = constraints.standing(labels)
-    if stands.all():
+    valid = constraints.valid_groups(labels)
+    if valid.all():
         return labels
-    if len(stands) > 1:
-        labels = merge_failing(points, constraints, labels, stands, progress)
+    if len(valid) > 1:
+        labels = merge_failing(points, constraints, labels, valid, progress)
         progress.check()
-    if not constraints.standing(labels).all():
+    if not constraints.valid_groups(labels).all():
         constraints.only(np.flatnonzero(labels >= 0)).require_whole_table()
         raise PromiseError("Not even all rows as one group keep what is promised.")
     return labels
@@ -41,7 +41,7 @@ def merge_failing(
     points: Points,
     constraints: Constraints,
     labels: NDArray[np.int64],
-    stands: NDArray[np.bool_],
+    valid: NDArray[np.bool_],
     progress: Progress,
     *,
     seed: int = -1,
@@ -49,9 +49,9 @@ def merge_failing(
 ) -> NDArray[np.int64]:
     """Merge until all stand or one is left: the smallest failing group first, or, with a seed, one that is drawn."""
     step = 0
-    while len(stands) > 1 and not stands.all():
+    while len(valid) > 1 and not valid.all():
         progress.check()
-        labels, stands, step = _merge_some(points, constraints, labels, stands, progress, seed, step, measure)
+        labels, valid, step = _merge_some(points, constraints, labels, valid, progress, seed, step, measure)
     return labels
 
 
@@ -59,7 +59,7 @@ def _merge_some(
     points: Points,
     constraints: Constraints,
     labels: NDArray[np.int64],
-    stands: NDArray[np.bool_],
+    valid: NDArray[np.bool_],
     progress: Progress,
     seed: int,
     step: int,
@@ -68,7 +68,7 @@ def _merge_some(
     """Merge until a quarter of the groups is gone: those that grew are then put into neighbourhoods anew."""
     from kohort.kernels.clusters import merge_groups as merging
 
-    groups = len(stands)
+    groups = len(valid)
     order, first = grouped_rows(labels)
     head, tail = order[first[:-1]], order[first[1:] - 1]
     following = np.full(points.rows, -1)
@@ -78,13 +78,13 @@ def _merge_some(
     tables = points.kernel_tables(measure)
     boxes, secrets = _neighbourhoods(points, labels, np.diff(first), head, tables), constraints.row_secrets
     next_step = merging.merge_failing(
-        tables, constraints.rules, constraints.tally(), secrets, boxes, head, tail, following, stands, goes_to,
+        tables, constraints.rules, constraints.tally(), secrets, boxes, head, tail, following, valid, goes_to,
         groups * 3 // 4, seed, np.int64(step), np.empty_like(secrets), progress.slot(),
     )  # fmt: skip
     left = goes_to == np.arange(groups)
     while (goes_to[goes_to] != goes_to).any():  # what was merged into a group that was merged later
         goes_to = goes_to[goes_to]
-    return merged(labels, goes_to), stands[left], int(next_step)
+    return merged(labels, goes_to), valid[left], int(next_step)
 
 
 def _neighbourhoods(

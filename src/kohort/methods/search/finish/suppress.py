@@ -17,11 +17,11 @@ from kohort.progress import Progress
 
 def suppress_failing(constraints: Constraints, labels: NDArray[np.int64], budget: int) -> NDArray[np.int64]:
     """Leave out groups that may not stand, the smallest first, ties lowest number, while they fit into the budget."""
-    stands = constraints.standing(labels)
-    if stands.all() or not budget:
+    valid = constraints.valid_groups(labels)
+    if valid.all() or not budget:
         return labels
     sizes = np.bincount(labels[labels >= 0])
-    failing = np.flatnonzero(~stands)
+    failing = np.flatnonzero(~valid)
     failing = failing[np.argsort(sizes[failing], kind="stable")]
     gone = failing[np.cumsum(sizes[failing]) <= budget]
     return np.where(np.isin(labels, gone), -1, labels)
