@@ -28,7 +28,7 @@ class Rows:
     """Counts rows one by one."""
 
     def __init__(self, points, checks):
-        self.codes, self.axes, self.secrets = points.codes.tolist(), points.axes, checks.secrets
+        self.codes, self.axes, self.sensitive = points.codes.tolist(), points.axes, checks.sensitive
         self.units = [] if checks.units is None else checks.units.tolist()
         self.scans = 0
 
@@ -50,11 +50,11 @@ class Rows:
 
     def pairs(self, tree, nodes, axes):
         self.scans += 1
-        first = np.cumsum([0, *(secret.values for secret in self.secrets)])
+        first = np.cumsum([0, *(secret.values for secret in self.sensitive)])
         found = [np.zeros((self.axes[axis].size, first[-1]), np.int64) for axis in axes]
         for number, row in enumerate(self.codes):
             for slot in np.flatnonzero(nodes == self.node_of(tree, row)):
-                for column, secret in enumerate(self.secrets):
+                for column, secret in enumerate(self.sensitive):
                     found[slot][row[axes[slot]], first[column] + secret.codes[number]] += 1
         return found
 
@@ -107,7 +107,7 @@ def test_a_table_is_cut_where_its_rows_would_be(made, secrets, k, largest, promi
     job = Job.build(quasi=quasi, sensitive="s", k=k, hierarchy=hierarchy, **promised)
     bound = schema.resolve(job.columns, table)
     points = encoding.encode(table, bound)
-    checks = Constraints(job.promise, points.rows, sensitive.encode_secrets(table, bound, job.secrecy()))
+    checks = Constraints(job.promise, points.rows, sensitive.encode_sensitive(table, bound, job.secrecy()))
     if persons is not None and checks.growing_keeps:
         checks = replace(checks, units=np.arange(points.rows) * 7919 % persons)
     expected = cut_table(points, checks, Progress(1), largest=largest)
@@ -124,7 +124,7 @@ def test_a_level_takes_one_scan_and_one_more_for_a_promise():
         job = Job.build(quasi="a", sensitive="s", k=2, **promised)
         bound = schema.resolve(job.columns, table)
         points = encoding.encode(table, bound)
-        checks = Constraints(job.promise, points.rows, sensitive.encode_secrets(table, bound, job.secrecy()))
+        checks = Constraints(job.promise, points.rows, sensitive.encode_sensitive(table, bound, job.secrecy()))
         rows = Rows(points, checks)
         tree = cut_tree.grow(points, checks, points.rows, 32, Counting(rows))
         assert len(tree.parts) == 8
@@ -137,6 +137,6 @@ def test_what_cannot_be_cut_stays_whole(promised):
     job = Job.build(quasi="a", sensitive="s", k=60 if not promised else 2, **promised)
     bound = schema.resolve(job.columns, table)
     points = encoding.encode(table, bound)
-    checks = Constraints(job.promise, points.rows, sensitive.encode_secrets(table, bound, job.secrecy()))
+    checks = Constraints(job.promise, points.rows, sensitive.encode_sensitive(table, bound, job.secrecy()))
     tree = cut_tree.grow(points, checks, points.rows, 10, Counting(Rows(points, checks)))
     assert tree.parts.tolist() == [0]

@@ -200,7 +200,7 @@ COLUMNS = st.one_of(
 @given(column=COLUMNS, size=st.integers(1, 9))
 def test_a_dictionary_that_grows_is_that_of_the_whole_column(column, size):
     expected, places = distinct(pa.chunked_array([column]), "c", ("?",))
-    growing = Dictionary("c", secret=False)
+    growing = Dictionary("c", sensitive=False)
     raw = [growing.add(column.slice(start, size)) for start in range(0, len(column), size)]
     found, renumbered = growing.finished(("?",))
     mine = renumbered[np.concatenate([np.empty(0, np.int32), *raw])]
@@ -218,7 +218,7 @@ def test_a_dictionary_that_grows_is_that_of_the_whole_column(column, size):
 
 
 def test_too_many_different_values_are_refused():
-    zips, sexes = Dictionary("zip", secret=False), Dictionary("sex", secret=False)
+    zips, sexes = Dictionary("zip", secret=False), Dictionary("sex", sensitive=False)
     zips.add(pa.array(range(1000)))
     sexes.add(pa.array(["f", "m"] * 500))
     require_room([zips, sexes], 1000, zips.nbytes + sexes.nbytes)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.encoding.groups import grouped_rows
-from kohort.encoding.sensitive import Secret
+from kohort.encoding.sensitive import SensitiveColumn
 from kohort.errors import PromiseError
 from kohort.schema.promises import DEFINITIONS, Definition, Promise
 
@@ -30,7 +30,7 @@ class Constraints:
 
     promise: Promise
     rows: int
-    secrets: tuple[Secret, ...] = ()
+    sensitive: tuple[SensitiveColumn, ...] = ()
     units: NDArray[np.int64] | None = None
     """The person of each row; None where each row is one."""
     reference: tuple[NDArray[np.float64], ...] | None = None
@@ -50,12 +50,12 @@ class Constraints:
     @property
     def beyond_k(self) -> bool:
         """Whether more must be known of a group than how many rows it has."""
-        return bool(self.secrets) or self.units is not None
+        return bool(self.sensitive) or self.units is not None
 
     @property
     def compared_with_table(self) -> bool:
         """Whether a group must be like the whole table."""
-        return any({"t", "beta", "delta"} & set(secret.asked.asked) for secret in self.secrets)
+        return any({"t", "beta", "delta"} & set(sensitive_column.asked.asked) for sensitive_column in self.sensitive)
 
     @property
     def merging_keeps(self) -> bool:
@@ -68,20 +68,20 @@ class Constraints:
         return all(definition.growing_keeps for definition in self._asked())
 
     def _asked(self) -> list[Definition]:
-        names = {"k", *(name for secret in self.secrets for name in secret.asked.asked)}
+        names = {"k", *(name for sensitive_column in self.sensitive for name in sensitive_column.asked.asked)}
         return [DEFINITIONS[name] for name in names]
 
     def take(self, rows: NDArray[np.int64]) -> Constraints:
         """The same promise for these rows of the same table, in this order."""
         units = None if self.units is None else self.units[rows]
-        secrets = tuple(secret.take(rows) for secret in self.secrets)
-        return Constraints(self.promise, len(rows), secrets, units, self.shares, self.suppress)
+        sensitive = tuple(sensitive_column.take(rows) for sensitive_column in self.sensitive)
+        return Constraints(self.promise, len(rows), sensitive, units, self.shares, self.suppress)
 
     def only(self, rows: NDArray[np.int64]) -> Constraints:
         """The same promise for a table of only these rows: what the others held is no longer compared with."""
         units = None if self.units is None else self.units[rows]
-        secrets = tuple(secret.only(rows) for secret in self.secrets)
-        return Constraints(self.promise, len(rows), secrets, units, suppress=self.suppress)
+        sensitive = tuple(sensitive_column.only(rows) for sensitive_column in self.sensitive)
+        return Constraints(self.promise, len(rows), sensitive, units, suppress=self.suppress)
 
     def k_alone(self) -> Constraints:
         """Only that each group has k rows."""
@@ -95,16 +95,18 @@ class Constraints:
     # --- for kernels
 
     @cached_property
-    def row_secrets(self) -> NDArray[np.int64]:
+    def sensitive_values(self) -> NDArray[np.int64]:
         """(rows, secrets): each row's values, numbered through all columns; then its person and its (person, value) pairs."""
-        starts = np.cumsum([0, *(secret.values for secret in self.secrets)])
-        columns = [secret.codes + start for secret, start in zip(self.secrets, starts[:-1], strict=True)]
+        starts = np.cumsum([0, *(sensitive_column.values for sensitive_column in self.sensitive)])
+        columns = [sensitive_column.codes + start for sensitive_column, start in zip(self.sensitive, starts[:-1], strict=True)]
         if self.units is not None:
             persons, units = np.unique(self.units, return_inverse=True)
             columns.append(units)
             used = len(persons)
-            for secret in self.secrets:
-                pairs, numbers = np.unique(units * np.int64(secret.values) + secret.codes, return_inverse=True)
+            for sensitive_column in self.sensitive:
+                pairs, numbers = np.unique(
+                    units * np.int64(sensitive_column.values) + sensitive_column.codes, return_inverse=True
+                )
                 columns.append(numbers + used)
                 used += len(pairs)
         return np.column_stack(columns) if columns else np.empty((self.rows, 0), np.int64)
@@ -114,20 +116,20 @@ class Constraints:
         """Per secret: the share of each value in the whole table."""
         if self.reference is not None:
             return self.reference
-        return tuple(counts / max(counts.sum(), 1) for counts in map(self._counts, self.secrets))
+        return tuple(counts / max(counts.sum(), 1) for counts in map(self._counts, self.sensitive))
 
     @cached_property
     def rules(self) -> Rules:
         """The promise flattened for kernels."""
         from kohort.constraints.kernel_rules import rules_of
 
-        return rules_of(self.promise.k, self.secrets, self.shares, persons=self.units is not None)
+        return rules_of(self.promise.k, self.sensitive, self.shares, persons=self.units is not None)
 
     def tally(self) -> Tally:
         """Scratch for one thread to ask about one group at a time."""
         from kohort.constraints.kernel_rules import tally_for
 
-        return tally_for(self.rules, int(self.row_secrets[:, len(self.secrets) :].max(initial=-1)) + 1)
+        return tally_for(self.rules, int(self.sensitive_values[:, len(self.sensitive) :].max(initial=-1)) + 1)
 
     # --- asking
 
@@ -140,7 +142,7 @@ class Constraints:
 
         order, first = grouped_rows(labels)
         valid = np.empty(len(sizes), np.bool_)
-        check_groups(self.rules, self.tally(), np.take(self.row_secrets, order, axis=0), first, valid)
+        check_groups(self.rules, self.tally(), np.take(self.sensitive_values, order, axis=0), first, valid)
         return valid
 
     def sizes(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -160,40 +162,40 @@ class Constraints:
     def require_whole_table(self) -> None:
         """Fail early when not even one group of everybody would keep the promise; say what could be kept."""
         size = self.rows if self.units is None else len(np.unique(self.units))
-        counts = [(secret, self._counts(secret)) for secret in self.secrets]
+        counts = [(sensitive_column, self._counts(sensitive_column)) for sensitive_column in self.sensitive]
         require_possible(self.k, size, "rows" if self.units is None else "persons", counts)
 
-    def _counts(self, secret: Secret) -> NDArray[np.int64]:
+    def _counts(self, sensitive_column: SensitiveColumn) -> NDArray[np.int64]:
         """How many rows, or persons, hold each value in these rows."""
         if self.units is None:
-            return np.bincount(secret.codes, minlength=secret.values)
-        pairs = np.unique(self.units * np.int64(secret.values) + secret.codes)
-        return np.bincount(pairs % secret.values, minlength=secret.values)
+            return np.bincount(sensitive_column.codes, minlength=sensitive_column.values)
+        pairs = np.unique(self.units * np.int64(sensitive_column.values) + sensitive_column.codes)
+        return np.bincount(pairs % sensitive_column.values, minlength=sensitive_column.values)
 
 
-def require_possible(k: int, size: int, who: str, counts: Sequence[tuple[Secret, NDArray[np.int64]]]) -> None:
+def require_possible(k: int, size: int, who: str, counts: Sequence[tuple[SensitiveColumn, NDArray[np.int64]]]) -> None:
     """Fail when a table of so many rows or persons, who hold each value so often, would not even stand as one group."""
     problems = []
     if 0 < size < k:
         alone = f"a single {who[:-1]}" if size == 1 else f"{size} {who}"
         more = f"Ask for k={size} or less, or give more {who}." if size >= 2 else f"Give more {who}."
         problems.append(f"k={k} cannot be kept: the table has {alone}, so no group can hold {k}. {more}")
-    for secret, of_values in counts if size else ():
-        problems += _shortfalls_of(secret, of_values, size, who)
+    for sensitive_column, of_values in counts if size else ():
+        problems += _shortfalls_of(sensitive_column, of_values, size, who)
     if problems:
         raise PromiseError("\n".join(problems))
 
 
-def _shortfalls_of(secret: Secret, counts: NDArray[np.int64], size: int, who: str) -> Iterator[str]:
+def _shortfalls_of(sensitive_column: SensitiveColumn, counts: NDArray[np.int64], size: int, who: str) -> Iterator[str]:
     """What the whole table as one group would not keep. t, beta and delta it always keeps: it is what they compare with."""
-    asked, total, ordered = secret.asked, counts.sum(), np.sort(counts)[::-1]
+    asked, total, ordered = sensitive_column.asked, counts.sum(), np.sort(counts)[::-1]
     values = "one value only" if len(counts) == 1 else f"{len(counts)} different values"
-    of = f"cannot be kept for {secret.name!r}:"
+    of = f"cannot be kept for {sensitive_column.name!r}:"
     alone = len(counts) == 1
     way_out = " No such promise can be made about it: drop the column, or ask for another."
     default, named = asked.limits
     for limit in dict.fromkeys([default, *named.values()]):
-        share = float(np.max(counts[secret.limits == limit], initial=0)) / size
+        share = float(np.max(counts[sensitive_column.limits == limit], initial=0)) / size
         if share > limit * (1 + 1e-12):
             least = math.ceil(share * 10_000) / 10_000
             told = f"alpha={limit:g} {of} in the whole table one of the values it limits is held by {share:.2%} of the {who}."

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.encoding.sensitive import Secret
+from kohort.encoding.sensitive import SensitiveColumn
 from kohort.kernels.core.promise_rules import EQUAL, ORDERED, RECURSIVE_L, TREE, Rules, Tally
 from kohort.schema.trees import Tree
 
@@ -17,15 +17,15 @@ NOT_ASKED = -1.0
 STRICT = 1e-12  # what rounding may add to a limit, or must stay below one that is to be undercut
 
 
-def rules_of(k: int, secrets: Sequence[Secret], shares: Sequence[NDArray[np.float64]], *, persons: bool) -> Rules:
+def rules_of(k: int, sensitive: Sequence[SensitiveColumn], shares: Sequence[NDArray[np.float64]], *, persons: bool) -> Rules:
     """What each secret is promised, column by column."""
-    asked = [secret.asked for secret in secrets]
-    first = np.cumsum([0, *(secret.values for secret in secrets)]).astype(np.int64)
-    bounds = [_bounds(secret, of_table) for secret, of_table in zip(secrets, shares, strict=True)]
+    asked = [sensitive_column.asked for sensitive_column in sensitive]
+    first = np.cumsum([0, *(sensitive_column.values for sensitive_column in sensitive)]).astype(np.int64)
+    bounds = [_bounds(sensitive_column, of_table) for sensitive_column, of_table in zip(sensitive, shares, strict=True)]
     up_to = [np.cumsum(of_table) for of_table in shares]
     paths = _Paths()
-    for secret, of_table in zip(secrets, shares, strict=True):
-        paths.add(secret, of_table)
+    for sensitive_column, of_table in zip(sensitive, shares, strict=True):
+        paths.add(sensitive_column, of_table)
     of_column = [
         (
             one.alpha is not None or one.beta is not None or one.delta is not None,
@@ -38,7 +38,7 @@ def rules_of(k: int, secrets: Sequence[Secret], shares: Sequence[NDArray[np.floa
         )
         for one, base in zip(asked, paths.bases, strict=True)
     ]
-    limits = _joined([secret.limits for secret in secrets])
+    limits = _joined([sensitive_column.limits for sensitive_column in sensitive])
     most, least = (_joined([pair[which] for pair in bounds]) for which in (0, 1))
     return Rules(
         k=k,
@@ -46,7 +46,11 @@ def rules_of(k: int, secrets: Sequence[Secret], shares: Sequence[NDArray[np.floa
         shares_count=any(set(one.asked) - {"l"} for one in asked),
         first=first,
         least_distinct=np.array(
-            [max(one.l or 0, secret.values if one.delta else 0) for one, secret in zip(asked, secrets, strict=True)], np.int64
+            [
+                max(one.l or 0, sensitive_column.values if one.delta else 0)
+                for one, sensitive_column in zip(asked, sensitive, strict=True)
+            ],
+            np.int64,
         ),
         of_column=np.array(of_column, np.float64).reshape(-1, 7),
         of_value=np.column_stack([limits, most, least, _joined(shares), _joined(up_to)]),
@@ -75,9 +79,9 @@ def _joined(parts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     return np.concatenate([np.empty(0), *parts])
 
 
-def _bounds(secret: Secret, share: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _bounds(sensitive_column: SensitiveColumn, share: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The largest and the smallest share that each value may have in a group: beta and delta."""
-    asked, most, least = secret.asked, np.full(len(share), np.inf), np.zeros(len(share))
+    asked, most, least = sensitive_column.asked, np.full(len(share), np.inf), np.zeros(len(share))
     if asked.beta is not None:
         gain = np.full(len(share), asked.beta)
         if asked.beta_kind != "basic":
@@ -99,12 +103,12 @@ class _Paths:
         self.shares: list[float] = []
         self.bases: list[float] = []
 
-    def add(self, secret: Secret, share: NDArray[np.float64]) -> None:
+    def add(self, sensitive_column: SensitiveColumn, share: NDArray[np.float64]) -> None:
         begin = len(self.weights)
-        if secret.scale.tree is not None and secret.leaves is not None:
-            self._add_values(secret.scale.tree, secret.leaves.tolist(), share.tolist())
+        if sensitive_column.scale.tree is not None and sensitive_column.leaves is not None:
+            self._add_values(sensitive_column.scale.tree, sensitive_column.leaves.tolist(), share.tolist())
         else:
-            self.ends += [len(self.nodes)] * secret.values
+            self.ends += [len(self.nodes)] * sensitive_column.values
         self.bases.append(sum(weight * part for weight, part in zip(self.weights[begin:], self.shares[begin:], strict=True)))
 
     def _add_values(self, tree: Tree, leaves: Sequence[int], share: Sequence[float]) -> None:

@@ -37,7 +37,7 @@ class Scale:
 
 
 @dataclass(frozen=True, eq=False)
-class Secret:
+class SensitiveColumn:
     """One sensitive column that something is promised about."""
 
     name: str
@@ -54,29 +54,29 @@ class Secret:
     def values(self) -> int:
         return len(self.limits)
 
-    def take(self, rows: NDArray[np.int64]) -> Secret:
+    def take(self, rows: NDArray[np.int64]) -> SensitiveColumn:
         """The same column for these rows; values keep their codes."""
         return replace(self, codes=self.codes[rows])
 
-    def only(self, rows: NDArray[np.int64]) -> Secret:
+    def only(self, rows: NDArray[np.int64]) -> SensitiveColumn:
         """The column as a table of these rows has it: values that none of them holds are gone."""
         held, codes = np.unique(self.codes[rows], return_inverse=True)
         leaves = None if self.leaves is None else self.leaves[held]
         return replace(self, codes=codes, limits=self.limits[held], leaves=leaves)
 
 
-def encode_secrets(table: pa.Table, schema: Schema, secrecy: Mapping[str, Secrecy]) -> tuple[Secret, ...]:
+def encode_sensitive(table: pa.Table, schema: Schema, secrecy: Mapping[str, Secrecy]) -> tuple[SensitiveColumn, ...]:
     """The sensitive columns about which something is promised; every mistake at once."""
-    secrets: list[Secret] = []
+    sensitive: list[SensitiveColumn] = []
     problems: list[str] = []
     for name, asked in secrecy.items():
         if asked.asked:
             with gathered(problems):
                 held, places = distinct(same_zeros(table.column(name)), name, schema.missing)
-                secrets.append(secret_of(held, schema, asked).take(places))
+                sensitive.append(sensitive_column_of(held, schema, asked).take(places))
     if problems:
         raise RequestError(problems)
-    return tuple(secrets)
+    return tuple(sensitive)
 
 
 def same_zeros(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -103,7 +103,7 @@ def nobody(name: str, rows: int, first: int | None) -> RequestError:
     )
 
 
-def secret_of(held: Distinct, schema: Schema, asked: Secrecy) -> Secret:
+def sensitive_column_of(held: Distinct, schema: Schema, asked: Secrecy) -> SensitiveColumn:
     """A sensitive column by its different values alone: the codes are those of the values, the last is for missing."""
     name, values = held.name, held.values
     texts, by_text = by_bytes(values, name)
@@ -119,7 +119,7 @@ def secret_of(held: Distinct, schema: Schema, asked: Secrecy) -> Secret:
     code_of_text = dict(zip(texts.to_pylist(), codes[:-1][np.argsort(by_text[:-1])].tolist(), strict=True))
     if gone:
         code_of_text[MISSING] = 0
-    return Secret(name, asked, codes, _limits(name, asked, code_of_text, gone + len(values)), scale, leaves)
+    return SensitiveColumn(name, asked, codes, _limits(name, asked, code_of_text, gone + len(values)), scale, leaves)
 
 
 def _limits(name: str, asked: Secrecy, code_of_text: Mapping[str, int], values: int) -> NDArray[np.float64]:

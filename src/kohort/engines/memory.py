@@ -75,9 +75,9 @@ class MemoryEngine:
     def encode(self) -> None:
         job, table = self._job, self._table
         with self._progress.step("encode"):
-            secrets = sensitive.encode_secrets(table, self._schema, job.secrecy())
+            columns = sensitive.encode_sensitive(table, self._schema, job.secrecy())
             units = sensitive.encode_units(table, self._schema)
-            self._constraints = Constraints(job.promise, table.num_rows, secrets, units, suppress=job.suppress)
+            self._constraints = Constraints(job.promise, table.num_rows, columns, units, suppress=job.suppress)
             self._constraints.require_whole_table()
             self._points = encoding.encode(table, self._schema)
             self._points = replace(self._points, objective=job.objective)
@@ -179,7 +179,7 @@ class MemoryEngine:
     def _audit(self, release: pa.Table | Path, form: Format | None) -> Evidence:
         with self._progress.step("audit"):
             proof = Proof.of(
-                self._job, self._schema, self._points.axes, self._table.schema, len(self._order), self._constraints.secrets
+                self._job, self._schema, self._points.axes, self._table.schema, len(self._order), self._constraints.sensitive
             )
             originals = proof.originals(lambda name: self._table.column(name).take(pa.array(self._order)), form)
             return proof.audit(release, form, originals, self._progress.threads)

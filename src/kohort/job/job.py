@@ -160,7 +160,7 @@ class Job(BaseModel):
 
     def compared(self) -> list[str]:
         """Sensitive columns that the method looks at too."""
-        return self.names("sensitive") if self.algorithm.uses_secrets(self.method_options()) else []
+        return self.names("sensitive") if self.algorithm.uses_sensitive(self.method_options()) else []
 
     def binding(self) -> dict[str, Any]:
         """What binding the columns to a table needs to know beside them: the settings of `schema.bind`."""

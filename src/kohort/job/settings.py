@@ -67,12 +67,12 @@ def _fold_roles(columns: dict[str, Any], given: Mapping[str, Any]) -> list[str]:
 def _fold_secrecy(nested: dict[str, Any], given: Mapping[str, Any]) -> None:
     """A promise about sensitive values holds for every sensitive column, unless it names the columns it is about."""
     columns = {name: column for name, column in nested["columns"].items() if isinstance(column, dict)}
-    secrets = {name for name, column in columns.items() if column.get("role") == "sensitive"}
+    sensitive = {name for name, column in columns.items() if column.get("role") == "sensitive"}
     for setting in SETTINGS:
         value = given.get(setting)
         if value is None:
             continue
-        if isinstance(value, Mapping) and value and secrets.issuperset(value):
+        if isinstance(value, Mapping) and value and sensitive.issuperset(value):
             for name in value:
                 columns[name][setting] = value[name]
         elif setting == "alpha" and not isinstance(value, Mapping):
@@ -157,12 +157,14 @@ def promise_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
     promise, columns = nested.get("promise", {}), nested["columns"]
     if not isinstance(promise, Mapping) or not isinstance(columns, dict):
         return
-    secrets = {name: column for name, column in columns.items() if isinstance(column, dict) and column.get("role") == "sensitive"}
+    sensitive = {
+        name: column for name, column in columns.items() if isinstance(column, dict) and column.get("role") == "sensitive"
+    }
     asked = [setting for setting in SETTINGS if promise.get(setting) is not None]
-    if asked and not secrets:
+    if asked and not sensitive:
         yield f"{', '.join(asked)} speaks of sensitive columns, and none is named. Name them with sensitive (--sensitive s)."
     for measure, setting in (("t_distance", "t"), ("beta_kind", "beta")):
-        for table in (promise, *secrets.values()):
+        for table in (promise, *sensitive.values()):
             if table.get(measure) is not None and table.get(setting) is None and promise.get(setting) is None:
                 yield f"{measure} is given without {setting}, which it would measure."
                 break

@@ -80,7 +80,7 @@ class Method:
     """Rounds by which its groups are improved, if nothing else is asked."""
     goes_by_workload: bool = False
     """Whether it groups by a workload, if there is one, also before improvement."""
-    uses_secrets: Callable[[Any], bool] = lambda _options: False
+    uses_sensitive: Callable[[Any], bool] = lambda _options: False
     """Whether it looks at the sensitive columns too, given these options: they are then `points.beside`."""
 
     def to_dict(self) -> dict[str, Any]:

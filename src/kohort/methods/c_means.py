@@ -19,7 +19,7 @@ from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.encoding.groups import merged
 from kohort.methods.base import Method, Partition
-from kohort.methods.feature_options import FeatureOptions, compared, uses_secrets
+from kohort.methods.feature_options import FeatureOptions, compared, uses_sensitive
 from kohort.methods.search.kmeans_clusters import ROUNDS, Clusters
 from kohort.progress import Progress
 
@@ -60,5 +60,5 @@ METHOD = Method(
     options=FeatureOptions,
     partition=partition,
     in_blocks=True,
-    uses_secrets=uses_secrets,
+    uses_sensitive=uses_sensitive,
 )

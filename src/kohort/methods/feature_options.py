@@ -21,7 +21,7 @@ class FeatureOptions(Options):
     )
 
 
-def uses_secrets(options: FeatureOptions) -> bool:
+def uses_sensitive(options: FeatureOptions) -> bool:
     return options.features == "all"
 
 

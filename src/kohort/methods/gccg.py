@@ -95,7 +95,7 @@ def _clustered(points: Points, constraints: Constraints, progress: Progress) -> 
 
     labels = np.empty(points.rows, np.int64)
     centre_and_cluster(
-        points.kernel_tables(), constraints.rules, pool_of(points), group_for(constraints), constraints.row_secrets, constraints.beyond_k,
+        points.kernel_tables(), constraints.rules, pool_of(points), group_for(constraints), constraints.sensitive_values, constraints.beyond_k,
         np.empty(constraints.k, np.int64), labels, progress.slot(),
     )  # fmt: skip
     return labels

@@ -35,7 +35,7 @@ def grown(points: Points, constraints: Constraints, seed: int, progress: Progres
 
     labels = np.full(points.rows, -1, np.int64)
     groups = form_groups(
-        points.kernel_tables(), constraints.rules, pool_of(points), group_for(constraints), constraints.row_secrets, constraints.beyond_k,
+        points.kernel_tables(), constraints.rules, pool_of(points), group_for(constraints), constraints.sensitive_values, constraints.beyond_k,
         random_seeds, seed, labels, progress.slot(),
     )  # fmt: skip
     progress.check()

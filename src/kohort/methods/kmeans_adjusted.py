@@ -18,7 +18,7 @@ import numpy as np
 from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.methods.base import Method, Partition
-from kohort.methods.feature_options import FeatureOptions, uses_secrets
+from kohort.methods.feature_options import FeatureOptions, uses_sensitive
 from kohort.methods.search.kmeans_clusters import Clusters
 from kohort.progress import Progress
 
@@ -40,5 +40,5 @@ METHOD = Method(
     options=FeatureOptions,
     partition=partition,
     in_blocks=True,
-    uses_secrets=uses_secrets,
+    uses_sensitive=uses_sensitive,
 )

@@ -106,7 +106,9 @@ def _guard(constraints: Constraints) -> RegionGuard | None:
         return None
     from kohort.kernels.cuts.global_cuts import RegionGuard
 
-    return RegionGuard(constraints.rules, constraints.tally(), constraints.row_secrets, np.empty_like(constraints.row_secrets))
+    return RegionGuard(
+        constraints.rules, constraints.tally(), constraints.sensitive_values, np.empty_like(constraints.sensitive_values)
+    )
 
 
 METHOD = Method(

@@ -41,7 +41,7 @@ def partition(points: Points, constraints: Constraints, options: ThresholdOption
     tables = points.kernel_tables()
     limit = int(options.threshold * int(tables.full.sum()))
     groups = grow_within(
-        tables, constraints.rules, pool_of(points), group_for(constraints), constraints.row_secrets, limit, seed, labels, valid,
+        tables, constraints.rules, pool_of(points), group_for(constraints), constraints.sensitive_values, limit, seed, labels, valid,
         progress.slot(),
     )  # fmt: skip
     progress.check()

@@ -56,9 +56,9 @@ from kohort.testing.sample_tables import (
     SECRETS,
     TREE,
     job_for,
-    many_secrets,
+    many_sensitive,
     option_sets,
-    special_secrets,
+    special_sensitive,
     special_tables,
     tables,
 )

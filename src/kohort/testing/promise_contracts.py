@@ -26,9 +26,9 @@ from kohort.testing.sample_tables import (
     enough_for_threads,
     job_for,
     large_table,
-    many_secrets,
+    many_sensitive,
     option_sets,
-    special_secrets,
+    special_sensitive,
 )
 
 
@@ -62,9 +62,9 @@ def kept_in_many_classes(method: Method, promise: str) -> None:
 def kept_in_corners(method: Method, promise: str) -> None:
     """A sensitive column of one value, of different ones only, of missing ones only; one of thousands of values."""
     for asked in TYPICAL[promise]:
-        for _title, table in special_secrets():
+        for _title, table in special_sensitive():
             require_kept(table, job_for(method, {}, 3, hierarchy={"tree": TREE}, **asked))
-    table = many_secrets(4_000 if method.in_blocks else 20_000)
+    table = many_sensitive(4_000 if method.in_blocks else 20_000)
     for asked in TYPICAL[promise]:
         quasi = table.column_names[:3]
         require_kept(table, Job.build(quasi=quasi, sensitive="secret", method=method.name, k=5, seed=7, block=1_000, **asked))

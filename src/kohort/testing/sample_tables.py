@@ -62,8 +62,8 @@ def tables(draw: st.DrawFn, least: int = 0, most: int = 40) -> pa.Table:
         for name, values in COLUMNS.items()
     }
     beside = {
-        "secret": _secrets(draw, SECRETS, ("", None)),
-        "score": _secrets(draw, tuple(range(7)), (None,)),
+        "secret": _sensitive(draw, SECRETS, ("", None)),
+        "score": _sensitive(draw, tuple(range(7)), (None,)),
         "ward": ["north", "", None],
         "person": list(range(max(1, rows // draw(st.integers(1, 3))))),
     }
@@ -73,7 +73,7 @@ def tables(draw: st.DrawFn, least: int = 0, most: int = 40) -> pa.Table:
     return pa.concat_tables([made] * copies)
 
 
-def _secrets(draw: st.DrawFn, values: tuple[Any, ...], missing: tuple[Any, ...]) -> list[Any]:
+def _sensitive(draw: st.DrawFn, values: tuple[Any, ...], missing: tuple[Any, ...]) -> list[Any]:
     """What sensitive cells are drawn from: the first so many values, the first of them perhaps often, perhaps missing ones."""
     different = draw(st.integers(1, len(values)))
     often = draw(st.sampled_from((0, 0, 3, 20)))
@@ -103,7 +103,7 @@ def special_tables() -> Iterator[tuple[str, pa.Table]]:
         yield title, pa.table({name: pa.array(columns[name], kind) for name, kind in KINDS.items()})
 
 
-def special_secrets() -> Iterator[tuple[str, pa.Table]]:
+def special_sensitive() -> Iterator[tuple[str, pa.Table]]:
     """The corners of a sensitive column: one value, all different, all missing, one who differs, one who is missing."""
     table = dict(special_tables())["all unique"]
     for title, values in {
@@ -116,7 +116,7 @@ def special_secrets() -> Iterator[tuple[str, pa.Table]]:
         yield title, table.set_column(table.column_names.index("secret"), "secret", pa.array(values, pa.string()))
 
 
-def many_secrets(rows: int = 20_000) -> pa.Table:
+def many_sensitive(rows: int = 20_000) -> pa.Table:
     """So many rows, half as many different sensitive values."""
     secret = pa.array([str(value) for value in np.random.default_rng(5).permutation(rows) // 2])
     return datasets.census(rows, quasi=3).drop_columns("s1").append_column("secret", secret)

@@ -72,7 +72,7 @@ def _grounds(job: Job, release: pa.Table | Path, secrecy: Mapping[str, Secrecy])
     if problems:
         raise RequestError(problems)
     schema = Schema(job.columns, tuple(measured), trees, job.missing)
-    return grounds_of(sensitive.encode_secrets(_columns(release, list(measured)), schema, measured))
+    return grounds_of(sensitive.encode_sensitive(_columns(release, list(measured)), schema, measured))
 
 
 def _steps(job: Job) -> dict[str, Decimal]:

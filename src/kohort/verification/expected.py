@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from kohort.auditor import Layout, Original
 from kohort.auditor.promises import Ground
 from kohort.encoding.axes import Axis, DateAxis, NumericAxis, TreeAxis
-from kohort.encoding.sensitive import Secret
+from kohort.encoding.sensitive import SensitiveColumn
 from kohort.schema.columns import Schema
 from kohort.tables import tables
 from kohort.tables.tables import Format
@@ -84,9 +84,12 @@ class Claims:
         return column if alias in original.typed and alias not in original.labels else tables.as_text(column)
 
 
-def grounds_of(secrets: Iterable[Secret]) -> dict[str, Ground]:
+def grounds_of(sensitive: Iterable[SensitiveColumn]) -> dict[str, Ground]:
     """How far sensitive values are apart, as the auditor is to measure it."""
-    return {secret.name: Ground(secret.scale.tree, secret.scale.dates, secret.scale.comma) for secret in secrets}
+    return {
+        sensitive_column.name: Ground(sensitive_column.scale.tree, sensitive_column.scale.dates, sensitive_column.scale.comma)
+        for sensitive_column in sensitive
+    }
 
 
 def _is_exact_number(kind: pa.DataType) -> bool:

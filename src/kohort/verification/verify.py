@@ -12,7 +12,7 @@ from kohort import auditor
 from kohort.auditor import Evidence, Original, Run
 from kohort.auditor.promises import Ground
 from kohort.encoding.axes import Axis
-from kohort.encoding.sensitive import Secret
+from kohort.encoding.sensitive import SensitiveColumn
 from kohort.errors import AuditError
 from kohort.job.job import Job
 from kohort.schema.columns import Schema
@@ -35,10 +35,12 @@ class Proof:
     grounds: Mapping[str, Ground]
 
     @classmethod
-    def of(cls, job: Job, schema: Schema, axes: Sequence[Axis], kinds: pa.Schema, rows: int, secrets: Sequence[Secret]) -> Proof:
+    def of(
+        cls, job: Job, schema: Schema, axes: Sequence[Axis], kinds: pa.Schema, rows: int, sensitive: Sequence[SensitiveColumn]
+    ) -> Proof:
         """`rows` is how many the release must have."""
         claims = Claims.of(schema)
-        return cls(job, schema, kinds, claims, claims.original(schema, axes, kinds, rows), grounds_of(secrets))
+        return cls(job, schema, kinds, claims, claims.original(schema, axes, kinds, rows), grounds_of(sensitive))
 
     @property
     def sources(self) -> list[str]:

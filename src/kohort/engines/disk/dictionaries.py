@@ -32,9 +32,9 @@ def require_room(dictionaries: Collection[Dictionary], rows: int, most_bytes: in
 class Dictionary:
     """Grows with every batch. Places follow the order of appearance; `finished` says what they mean."""
 
-    def __init__(self, name: str, *, secret: bool) -> None:
+    def __init__(self, name: str, *, sensitive: bool) -> None:
         self.name = name
-        self._secret = secret
+        self._sensitive = sensitive
         self._values: pa.Array | None = None
         self._counts = np.zeros(0, np.int64)
         self._first = np.zeros(0, np.int64)
@@ -45,7 +45,7 @@ class Dictionary:
     def add(self, column: pa.Array) -> NDArray[np.int32]:
         """The place of each row's value; -1 where it has none."""
         column = comparable(column, self.name)
-        coded = (same_zeros(column) if self._secret else column).dictionary_encode()
+        coded = (same_zeros(column) if self._sensitive else column).dictionary_encode()
         local = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         if self._values is None:
             self._values = coded.dictionary.slice(0, 0)  # its type, even if nothing more comes

@@ -230,7 +230,7 @@ class DiskEngine:
     def _proof(self) -> Proof:
         made, coded = self._partition, self._coded
         published = coded.rows - made.left_out
-        return Proof.of(self._job, self._schema, coded.template.axes, self._stream.schema, published, coded.secrets)
+        return Proof.of(self._job, self._schema, coded.template.axes, self._stream.schema, published, coded.sensitive)
 
     def _audited(self, release: pa.Table | Path, form: Format | None, originals: Path) -> Evidence:
         with self._progress.step("audit"):

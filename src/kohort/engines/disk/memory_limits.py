@@ -41,8 +41,8 @@ class Limits:
         axes = len(coded.quasi.codings)
         code = coded.template.codes.dtype.itemsize
         packed = 8 * coded.words * 3  # as they were read, and both sides of the cuts
-        points = 3 * axes * code + 16 * len(coded.secrets) + 8 * len(coded.quasi.codings) * bool(coded.ordered)
-        people = 24 * (2 + len(coded.secrets)) * bool(coded.persons)  # numbered, sorted, and once more with each value
+        points = 3 * axes * code + 16 * len(coded.sensitive) + 8 * len(coded.quasi.codings) * bool(coded.ordered)
+        people = 24 * (2 + len(coded.sensitive)) * bool(coded.persons)  # numbered, sorted, and once more with each value
         fitting = max(self.room() // (packed + points + people + 80), 1)
         return fitting if self.most_rows is None else min(fitting, self.most_rows)
 

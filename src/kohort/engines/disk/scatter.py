@@ -29,7 +29,7 @@ class SpoolCounting:
         """`people`: the same rows, those of a person side by side, where persons count."""
         self._coded, self._words, self._people, self._most, self._progress = coded, words, people, most_bytes, progress
         self._sizes = np.array([coding.axis.size for coding in coded.quasi.codings], np.int64)
-        self._first = np.cumsum([0, *(secret.values for secret in coded.secrets)]).astype(np.int64)
+        self._first = np.cumsum([0, *(sensitive_column.values for sensitive_column in coded.sensitive)]).astype(np.int64)
 
     def codes(self, tree: CutTree, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
         from kohort.kernels.cuts.routing import count_codes

@@ -36,9 +36,9 @@ class StreamEncoder:
     def __init__(self, job: Job, bound: Schema, folder: Path, limits: Limits) -> None:
         self._job, self._schema, self._folder = job, bound, folder
         self._names = coded_columns(job)
-        secrets = bound.named("sensitive")
+        sensitive = bound.named("sensitive")
         self._most_bytes = limits.room() // VALUES_SHARE
-        self._dictionaries = {name: Dictionary(name, secret=name in secrets) for name in self._names}
+        self._dictionaries = {name: Dictionary(name, sensitive=name in sensitive) for name in self._names}
         self._looks = {name: Look(folder / f"look-{number}") for number, name in enumerate(schema.unproven(bound))}
         self._units, self._ordered = bound.named("unit"), needs_order(job)
         self._places = Spool(folder / "places", np.int32, len(self._names))

@@ -23,7 +23,7 @@ class OneCluster:
     def __init__(self, coded: Coded, schema: Schema) -> None:
         axes = coded.template.axes
         self._codes = [np.zeros(axis.size, np.int64) for axis in axes]
-        self._values = np.zeros(sum(secret.values for secret in coded.secrets), np.int64)
+        self._values = np.zeros(sum(sensitive_column.values for sensitive_column in coded.sensitive), np.int64)
         self._ends: dict[int, list[np.generic]] = {}
         binned = [number for number, coding in enumerate(coded.quasi.codings) if coding.numbers is not None]
         self._moments = {number: np.zeros(3) for number in binned}
@@ -44,7 +44,7 @@ class OneCluster:
             if number in self._sums and isinstance(axis, NumericAxis):
                 values = points.exact[number] if number in points.exact else np.append(axis.first, 0)[codes - 1]
                 self._sums[number] += [part.sum() for part in parts_of_sum(axis, values[codes != 0])]
-        for column in constraints.row_secrets.T[: len(coded.secrets)]:
+        for column in constraints.sensitive_values.T[: len(coded.sensitive)]:
             self._values += np.bincount(column, minlength=len(self._values))
 
     def merge(self, other: OneCluster) -> None:

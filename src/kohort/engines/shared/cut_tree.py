@@ -162,7 +162,7 @@ class _Chooser:
         if self._constraints.units is not None:
             sizes = counting.persons(tree, nodes, axes)
         pairs: Sequence[NDArray[np.int64]] = [np.empty((len(of_axis), 0), np.int64) for of_axis in of_axes]
-        if self._constraints.secrets:
+        if self._constraints.sensitive:
             pairs = counting.pairs(tree, nodes, axes)
         for number, cut in enumerate(tried):
             known = of_axes[number], sizes[number], pairs[number], int(tree.rows[cut.node])

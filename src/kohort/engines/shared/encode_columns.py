@@ -11,7 +11,7 @@ import numpy as np
 from kohort.constraints.constraints import require_possible
 from kohort.encoding.axes import Points, code_dtype
 from kohort.encoding.encode import Coding, Distinct, coding_of, label_coding
-from kohort.encoding.sensitive import Secret, secret_of
+from kohort.encoding.sensitive import SensitiveColumn, sensitive_column_of
 from kohort.engines.shared.packed_table import Coded, Group, counts_of, facts_of, shares_of
 from kohort.engines.shared.partition import needs_order
 from kohort.errors import RequestError, gathered
@@ -30,11 +30,11 @@ def coded_table(job: Job, schema: Schema, held: Mapping[str, Distinct], rows: in
     """The table without its rows; refused where not even all of them as one group keep what is promised."""
     problems: list[str] = []
     codings: dict[str, Coding] = {}
-    secrets: list[Secret] = []
+    sensitive: list[SensitiveColumn] = []
     for name, asked in job.secrecy().items():
         if asked.asked:
             with gathered(problems):
-                secrets.append(secret_of(held[name], schema, asked))
+                sensitive.append(sensitive_column_of(held[name], schema, asked))
     for name in dict.fromkeys([*schema.quasi, *job.compared()]):
         with gathered(problems):
             codings[name] = coding_of(held[name], schema)
@@ -42,7 +42,7 @@ def coded_table(job: Job, schema: Schema, held: Mapping[str, Distinct], rows: in
         raise RequestError(problems)
     persons = bool(schema.named("unit"))
     if not persons:  # those are counted later: how many there are is not known of the values alone
-        require_possible(job.promise.k, rows, "rows", [(one, counts_of(one, held[one.name])) for one in secrets])
+        require_possible(job.promise.k, rows, "rows", [(one, counts_of(one, held[one.name])) for one in sensitive])
 
     def group(kind: Literal["quasi", "beside"], names: list[str]) -> Group:
         return Group(kind, tuple(codings[name] for name in names), tuple(schema.columns[name].weight for name in names))
@@ -57,8 +57,8 @@ def coded_table(job: Job, schema: Schema, held: Mapping[str, Distinct], rows: in
         rows=rows,
         held=held,
         quasi=quasi,
-        secrets=tuple(secrets),
-        shares=tuple(shares_of(secrets, held)),
+        sensitive=tuple(sensitive),
+        shares=tuple(shares_of(sensitive, held)),
         promise=job.promise,
         suppress=job.suppress,
         template=replace(template, whole=facts_of(quasi.codings, held)),

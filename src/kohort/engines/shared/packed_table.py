@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import NumericAxis, Points, code_dtype, deviation
 from kohort.encoding.encode import Coding, Distinct
-from kohort.encoding.sensitive import Secret
+from kohort.encoding.sensitive import SensitiveColumn
 from kohort.methods.search.median_cuts import layout_of
 from kohort.schema.promises import Promise
 
@@ -52,7 +52,7 @@ class Coded:
     held: Mapping[str, Distinct]
     """By column: its different values. A row's place is that of its value among them, -1 = missing."""
     quasi: Group
-    secrets: tuple[Secret, ...]
+    sensitive: tuple[SensitiveColumn, ...]
     """With the codes of the values."""
     shares: tuple[NDArray[np.float64], ...]
     promise: Promise
@@ -76,7 +76,7 @@ class Coded:
         for group in self.groups:
             fields += [(group.kind, coding.axis.name, coding.axis.size) for coding in group.codings]
             if group is self.quasi:
-                fields += [("secret", secret.name, secret.values) for secret in self.secrets]
+                fields += [("sensitive", sensitive_column.name, sensitive_column.values) for sensitive_column in self.sensitive]
         for group in self.groups:
             binned = [coding for coding in group.codings if coding.numbers is not None]
             fields += [(f"{group.kind} place", coding.axis.name, len(coding.codes)) for coding in binned]
@@ -119,7 +119,7 @@ class Coded:
     @cached_property
     def _tables(self) -> dict[tuple[str, str], NDArray[np.uint64]]:
         """What stands in a row for each place; the last entry is for missing."""
-        tables = {("secret", secret.name): secret.codes for secret in self.secrets}
+        tables = {("sensitive", sensitive_column.name): sensitive_column.codes for sensitive_column in self.sensitive}
         for group in self.groups:
             for coding in group.codings:
                 tables[group.kind, coding.axis.name] = coding.codes
@@ -146,11 +146,12 @@ class Coded:
 
     def constraints(self, words: NDArray[np.uint64]) -> Constraints:
         """The promise bound to packed rows."""
-        secrets = tuple(
-            replace(secret, codes=self._get(words, "secret", secret.name).astype(np.int64)) for secret in self.secrets
+        sensitive = tuple(
+            replace(sensitive_column, codes=self._get(words, "sensitive", sensitive_column.name).astype(np.int64))
+            for sensitive_column in self.sensitive
         )
         units = np.unique(self._get(words, "person", ""), return_inverse=True)[1] if self.persons else None
-        return Constraints(self.promise, len(words), secrets, units, None if self.persons else self.shares, self.suppress)
+        return Constraints(self.promise, len(words), sensitive, units, None if self.persons else self.shares, self.suppress)
 
     def nothing(self) -> NDArray[np.uint64]:
         """No rows."""
@@ -183,13 +184,13 @@ def _deviation(coding: Coding, held: Distinct) -> float:
     return deviation(coding.axis, different, np.bincount(place, held.counts[:-1], len(different)).astype(np.int64))
 
 
-def shares_of(secrets: Sequence[Secret], held: Mapping[str, Distinct]) -> Iterator[NDArray[np.float64]]:
+def shares_of(sensitive: Sequence[SensitiveColumn], held: Mapping[str, Distinct]) -> Iterator[NDArray[np.float64]]:
     """Per secret: the share of each value in the whole table."""
-    for secret in secrets:
-        counts = counts_of(secret, held[secret.name])
+    for sensitive_column in sensitive:
+        counts = counts_of(sensitive_column, held[sensitive_column.name])
         yield counts / max(counts.sum(), 1)
 
 
-def counts_of(secret: Secret, held: Distinct) -> NDArray[np.int64]:
+def counts_of(sensitive_column: SensitiveColumn, held: Distinct) -> NDArray[np.int64]:
     """How many rows hold each value of a secret, whose codes are those of the values."""
-    return np.bincount(secret.codes, held.counts, secret.values).astype(np.int64)
+    return np.bincount(sensitive_column.codes, held.counts, sensitive_column.values).astype(np.int64)

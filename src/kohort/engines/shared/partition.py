@@ -99,8 +99,16 @@ def require_persons(coded: Coded, counting: Counting) -> None:
         root = np.zeros(1, np.int64)
         persons = int(counting.persons(CutTree.root(coded.rows), root, root)[0][0].sum())
         # Rows that hold a value are at least as many as persons who do; shares of persons are not asked for in parts.
-        rows = [(secret, counts_of(secret, coded.held[secret.name])) for secret in coded.secrets]
-        require_possible(coded.promise.k, persons, "persons", [(secret, np.minimum(many, persons)) for secret, many in rows])
+        rows = [
+            (sensitive_column, counts_of(sensitive_column, coded.held[sensitive_column.name]))
+            for sensitive_column in coded.sensitive
+        ]
+        require_possible(
+            coded.promise.k,
+            persons,
+            "persons",
+            [(sensitive_column, np.minimum(many, persons)) for sensitive_column, many in rows],
+        )
 
 
 def _is_plain_cutting(job: Job) -> bool:

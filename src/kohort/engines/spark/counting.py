@@ -24,7 +24,7 @@ class SparkCounting:
         self._head, self._packed = head, packed
         coded = head.coded
         self._sizes = np.array([coding.axis.size for coding in coded.quasi.codings], np.int64)
-        self._first = np.cumsum([0, *(secret.values for secret in coded.secrets)]).astype(np.int64)
+        self._first = np.cumsum([0, *(sensitive_column.values for sensitive_column in coded.sensitive)]).astype(np.int64)
 
     def codes(self, tree: CutTree, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
         width = int(self._sizes.sum())
@@ -45,14 +45,14 @@ class SparkCounting:
         return np.concatenate(parts)
 
     def pairs(self, tree: CutTree, nodes: NDArray[np.int64], axes: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:
-        values, layout, secrets = int(self._first[-1]), self._head.coded.layout, self._first
+        values, layout, sensitive = int(self._first[-1]), self._head.coded.layout, self._first
         ends = np.cumsum(self._sizes[axes] * values)
         start, slots = np.append(0, ends[:-1]), tree.slots(nodes)
 
         def count(words: Any, node_of: Any, counts: Any) -> None:
             from kohort.kernels.cuts.routing import count_pairs
 
-            count_pairs(words, layout, node_of, slots, axes, start, secrets, counts)
+            count_pairs(words, layout, node_of, slots, axes, start, sensitive, counts)
 
         counts = self._summed(tree, int(ends[-1]), count)
         return [part.reshape(-1, values) for part in np.split(counts, ends[:-1])]

@@ -140,7 +140,7 @@ class SparkEngine:
                 if gone:
                     raise nobody(unit, gone, None)
             coded = coded_table(job, self._schema, held, rows)
-            proof = Proof.of(job, self._schema, coded.template.axes, self._kinds, rows, coded.secrets)
+            proof = Proof.of(job, self._schema, coded.template.axes, self._kinds, rows, coded.sensitive)
             used = list(dict.fromkeys([*held, *proof.sources, *(carried(self._schema) if needs_order(job) else ())]))
             self._head = Head(job, self._schema, coded, proof, tuple(used), self._kinds)
 
@@ -240,7 +240,7 @@ class SparkEngine:
         coded = head.coded
         constraints = coded.constraints(coded.nothing())
         require_parts(job, constraints, "spark", f"The table ({coded.rows:,} rows) is too large for one task.")
-        needed = int(coded.layout.word[: len(coded.quasi.codings) + len(coded.secrets)].max()) + 1
+        needed = int(coded.layout.word[: len(coded.quasi.codings) + len(coded.sensitive)].max()) + 1
         needed = max(needed, coded.person_word + 1) if coded.persons else needed
         largest = max(self._rows_at_once, job.block if job.algorithm.in_blocks else 1)
         names = ", ".join(f"{name} bigint" for name in head.word_names[:needed])

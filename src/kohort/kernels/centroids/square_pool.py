@@ -29,7 +29,7 @@ class Asked(NamedTuple):
     beyond_k: bool
     rules: Rules
     tally: Tally
-    secrets: NDArray[np.int64]  # (rows, secrets)
+    sensitive: NDArray[np.int64]  # (rows, secrets)
     mine: NDArray[np.int64]  # scratch (rows of a pool, secrets)
 
 
@@ -51,12 +51,12 @@ class Pool(NamedTuple):
 @kernel
 def is_valid(asked: Asked, pool: Pool, count: Whole, group: Whole, without: Whole, plus: Whole) -> bool:
     """Whether a group keeps the promise, without one of its rows and with another one; either may be NOBODY."""
-    secrets, mine, rows, of_row = asked.secrets, asked.mine, pool.rows, pool.group
+    sensitive, mine, rows, of_row = asked.sensitive, asked.mine, pool.rows, pool.group
     size = 0
     for row in range(count):
         if row == plus or (of_row[row] == group and row != without):
             for column in range(mine.shape[1]):
-                mine[size, column] = secrets[rows[row], column]
+                mine[size, column] = sensitive[rows[row], column]
             size += 1
     return group_is_valid(asked.rules, asked.tally, mine, np.int64(0), np.int64(size))
 

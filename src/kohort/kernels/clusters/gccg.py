@@ -44,7 +44,7 @@ def centre_and_cluster(
     rules: Rules,
     pool: Pool,
     group: Group,
-    secrets: NDArray[np.int64],  # IN (rows, secrets)
+    sensitive: NDArray[np.int64],  # IN (rows, secrets)
     beyond_k: bool,
     found: NDArray[np.int64],  # scratch (k)
     labels: NDArray[np.int64],  # OUT (rows)
@@ -57,14 +57,14 @@ def centre_and_cluster(
         while pool.taken[centre]:
             centre += 1
         distances(axes, pool, centre)
-        admit(rules, group, pool, secrets, centre)
+        admit(rules, group, pool, sensitive, centre)
         for i in range(nearest(pool, found, rules.k - 1)):
-            admit(rules, group, pool, secrets, found[i])
+            admit(rules, group, pool, sensitive, found[i])
         record = 0
         while beyond_k and record >= 0 and not is_valid(rules, group):
-            record = cheapest_wanted(rules, group, pool, secrets)
+            record = cheapest_wanted(rules, group, pool, sensitive)
             if record >= 0:
-                admit(rules, group, pool, secrets, record)
+                admit(rules, group, pool, sensitive, record)
         if record < 0:  # cannot be grown to stand
             give_back(pool, group.size[0])
             dismiss(rules, group)

@@ -25,12 +25,12 @@ class Group(NamedTuple):
 
 
 @kernel
-def admit(rules: Rules, group: Group, pool: Pool, secrets: NDArray[np.int64], record: int | np.int64) -> None:
+def admit(rules: Rules, group: Group, pool: Pool, sensitive: NDArray[np.int64], record: int | np.int64) -> None:
     """A record of the pool joins the group."""
     at = group.size[0]
     group.records[at] = record
-    for c in range(secrets.shape[1]):
-        group.members[at, c] = secrets[pool.rows[record], c]
+    for c in range(sensitive.shape[1]):
+        group.members[at, c] = sensitive[pool.rows[record], c]
     group.size[0] = at + 1
     enter(rules, group.tally, group.members, at, at + 1, SIDE)
     take(pool, record)
@@ -50,7 +50,7 @@ def dismiss(rules: Rules, group: Group) -> None:
 
 
 @kernel
-def cheapest_wanted(rules: Rules, group: Group, pool: Pool, secrets: NDArray[np.int64]) -> int:
+def cheapest_wanted(rules: Rules, group: Group, pool: Pool, sensitive: NDArray[np.int64]) -> int:
     """The free record of least cost that brings the group nearer to its promise; -1 if there is none."""
     columns = rules.first.size - 1
     short = group.tally.sums[SIDE, 0] < rules.k  # of persons: k first, then the rest
@@ -62,9 +62,9 @@ def cheapest_wanted(rules: Rules, group: Group, pool: Pool, secrets: NDArray[np.
     for i in range(pool.counts[FREE]):
         if pool.costs[i] < best_cost:
             row = pool.rows[i]
-            helps = not short or not rules.persons or group.tally.rows_of[SIDE, secrets[row, columns]] == 0
+            helps = not short or not rules.persons or group.tally.rows_of[SIDE, sensitive[row, columns]] == 0
             for c in range(columns):
-                helps &= group.wanted[secrets[row, c]]
+                helps &= group.wanted[sensitive[row, c]]
             if helps:
                 best, best_cost = i, pool.costs[i]
     return best
@@ -72,7 +72,7 @@ def cheapest_wanted(rules: Rules, group: Group, pool: Pool, secrets: NDArray[np.
 
 @kernel
 def grow(
-    axes: AxisTables, rules: Rules, group: Group, pool: Pool, secrets: NDArray[np.int64], cost: int | np.int64, beyond_k: bool
+    axes: AxisTables, rules: Rules, group: Group, pool: Pool, sensitive: NDArray[np.int64], cost: int | np.int64, beyond_k: bool
 ) -> bool:
     """Let in the record with which the box costs least, until k are in and the promise is kept; whether it is.
 
@@ -84,11 +84,11 @@ def grow(
             return False
         if group.size[0] + 1 < rules.k or beyond_k:  # what no further record asks for need not be known
             cost = widen(axes, pool, record)
-        admit(rules, group, pool, secrets, record)
+        admit(rules, group, pool, sensitive, record)
     while beyond_k and not is_valid(rules, group):
-        record = cheapest_wanted(rules, group, pool, secrets)
+        record = cheapest_wanted(rules, group, pool, sensitive)
         if record < 0:
             return False
         widen(axes, pool, record)
-        admit(rules, group, pool, secrets, record)
+        admit(rules, group, pool, sensitive, record)
     return True

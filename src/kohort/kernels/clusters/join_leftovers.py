@@ -18,7 +18,7 @@ def join(
     axes: AxisTables,
     rules: Rules,
     tally: Tally,
-    secrets: NDArray[np.int64],  # IN (rows, secrets)
+    sensitive: NDArray[np.int64],  # IN (rows, secrets)
     codes: NDArray[np.int64],  # IN (rows, axes)
     rest: NDArray[np.int64],  # IN: the rows that join, in this order
     beyond_k: bool,
@@ -55,7 +55,7 @@ def join(
         following[row] = -1
         while tries > 0:
             following[row] = head[chosen]
-            if _chain_is_valid(rules, tally, secrets, row, following, members):
+            if _chain_is_valid(rules, tally, sensitive, row, following, members):
                 break
             growth[chosen] = none
             chosen = np.argmin(growth)
@@ -76,15 +76,15 @@ def join(
 def _chain_is_valid(
     rules: Rules,
     tally: Tally,
-    secrets: NDArray[np.int64],
+    sensitive: NDArray[np.int64],
     row: int | np.int64,
     following: NDArray[np.int64],
     members: NDArray[np.int64],  # scratch
 ) -> bool:
     size = np.int64(0)
     while row >= 0:
-        for c in range(secrets.shape[1]):
-            members[size, c] = secrets[row, c]
+        for c in range(sensitive.shape[1]):
+            members[size, c] = sensitive[row, c]
         size += 1
         row = following[row]
     return group_is_valid(rules, tally, members, np.int64(0), size)

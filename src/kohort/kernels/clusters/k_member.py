@@ -19,7 +19,7 @@ def form_groups(
     rules: Rules,
     pool: Pool,
     group: Group,
-    secrets: NDArray[np.int64],  # IN (rows, secrets)
+    sensitive: NDArray[np.int64],  # IN (rows, secrets)
     beyond_k: bool,
     random_seeds: bool,
     seed: int,
@@ -42,8 +42,8 @@ def form_groups(
             start = dearest(pool)
         cost = set_box(axes, pool, start)
         look_up_all(axes, pool)
-        admit(rules, group, pool, secrets, start)
-        valid = grow(axes, rules, group, pool, secrets, cost, beyond_k)
+        admit(rules, group, pool, sensitive, start)
+        valid = grow(axes, rules, group, pool, sensitive, cost, beyond_k)
         if not valid:
             give_back(pool, group.size[0])
             dismiss(rules, group)

@@ -18,7 +18,7 @@ def merge_failing(
     axes: AxisTables,
     rules: Rules,
     tally: Tally,
-    secrets: NDArray[np.int64],  # IN (rows, secrets)
+    sensitive: NDArray[np.int64],  # IN (rows, secrets)
     boxes: Boxes,  # IN OUT
     head: NDArray[np.int64],  # IN OUT (groups): a row of each group
     tail: NDArray[np.int64],  # IN OUT (groups): the last row of its chain
@@ -52,11 +52,11 @@ def merge_failing(
         valid[gone] = True
         size = boxes.sizes[boxes.place[into]]
         row = head[into]
-        for i in range(size if secrets.shape[1] > 0 else 0):  # recounted, not added: persons may have rows in both
-            for c in range(secrets.shape[1]):
-                members[i, c] = secrets[row, c]
+        for i in range(size if sensitive.shape[1] > 0 else 0):  # recounted, not added: persons may have rows in both
+            for c in range(sensitive.shape[1]):
+                members[i, c] = sensitive[row, c]
             row = following[row]
-        valid[into] = group_is_valid(rules, tally, members, np.int64(0), size) if secrets.shape[1] > 0 else size >= rules.k
+        valid[into] = group_is_valid(rules, tally, members, np.int64(0), size) if sensitive.shape[1] > 0 else size >= rules.k
         failing += not valid[into]
     return step
 

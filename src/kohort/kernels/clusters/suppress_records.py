@@ -26,7 +26,7 @@ class Members(NamedTuple):
     first: NDArray[np.int64]  # (groups + 1): where each group begins
     rows: NDArray[np.int64]  # (members): their rows, ascending in each group
     codes: NDArray[np.unsignedinteger]  # (members, axes)
-    secrets: NDArray[np.int64]  # (members, secrets)
+    sensitive: NDArray[np.int64]  # (members, secrets)
     sorted: NDArray[np.int64]  # (axes, members): each group's members by their code
     ends: NDArray[np.int64]  # IN OUT (groups, axes, 2): the places in `sorted` of the lowest and the highest that is still in
     sizes: NDArray[np.int64]  # IN OUT (groups): members still in
@@ -98,15 +98,15 @@ def _is_valid_without(rules: Rules, tally: Tally, members: Members, group: Whole
     """Whether a group may stand without a member. The tally keeps the last group, as it is often asked again."""
     if loaded[0] != group:
         if loaded[0] >= 0:
-            clear(rules, tally, members.secrets, members.first[loaded[0]], members.first[loaded[0] + 1])
+            clear(rules, tally, members.sensitive, members.first[loaded[0]], members.first[loaded[0] + 1])
         for i in range(members.first[group], members.first[group + 1]):
             if not members.gone[i]:
-                enter(rules, tally, members.secrets, i, i + 1, IN)
+                enter(rules, tally, members.sensitive, i, i + 1, IN)
         sort_present(rules, tally)
         loaded[0] = group
-    cross(tally.sums, tally.counts, tally.rows_of, members.secrets, one, one + 1, OUT)
+    cross(tally.sums, tally.counts, tally.rows_of, members.sensitive, one, one + 1, OUT)
     valid = side_is_valid(rules, tally, IN)
-    cross(tally.sums, tally.counts, tally.rows_of, members.secrets, one, one + 1, IN)
+    cross(tally.sums, tally.counts, tally.rows_of, members.sensitive, one, one + 1, IN)
     return valid
 
 
@@ -141,7 +141,7 @@ def suppress(
         members.gone[best[group]] = True
         members.sizes[group] -= 1
         if loaded[0] == group:
-            cross(tally.sums, tally.counts, tally.rows_of, members.secrets, best[group], best[group] + 1, OUT)
+            cross(tally.sums, tally.counts, tally.rows_of, members.sensitive, best[group], best[group] + 1, OUT)
         gains[group], best[group] = _best_of_group(axes, rules, tally, members, group, asked, loaded, costs, alone)
         node = (leaves + group) // 2
         while node > 0:

@@ -19,7 +19,7 @@ def grow_within(
     rules: Rules,
     pool: Pool,
     group: Group,
-    secrets: NDArray[np.int64],  # IN (rows, secrets)
+    sensitive: NDArray[np.int64],  # IN (rows, secrets)
     limit: int,  # what a row of a group may cost
     seed: int,
     labels: NDArray[np.int64],  # OUT (rows): every group's number, in the order in which they were made
@@ -32,11 +32,11 @@ def grow_within(
         record = free_record(pool, below(seed, groups, pool.counts[FREE] - pool.counts[OUT]))
         cost = set_box(axes, pool, record)
         look_up_all(axes, pool)
-        admit(rules, group, pool, secrets, record)
+        admit(rules, group, pool, sensitive, record)
         record = cheapest(pool, cost)
         while record >= 0 and pool.costs[record] <= limit:
             cost = widen(axes, pool, record)
-            admit(rules, group, pool, secrets, record)
+            admit(rules, group, pool, sensitive, record)
             record = cheapest(pool, cost)
         for i in range(group.size[0]):
             labels[pool.rows[group.records[i]]] = groups

@@ -12,12 +12,12 @@ ONE_SIDE = np.int64(0)  # of the tally: nothing is cut
 
 
 @kernel
-def group_is_valid(rules: Rules, tally: Tally, secrets: NDArray[np.int64], begin: Whole, end: Whole) -> bool:
+def group_is_valid(rules: Rules, tally: Tally, sensitive: NDArray[np.int64], begin: Whole, end: Whole) -> bool:
     """Whether the rows begin..end as one group keep the promise; the tally comes and goes empty."""
-    enter(rules, tally, secrets, begin, end, ONE_SIDE)
+    enter(rules, tally, sensitive, begin, end, ONE_SIDE)
     sort_present(rules, tally)
     valid = side_is_valid(rules, tally, ONE_SIDE)
-    clear(rules, tally, secrets, begin, end)
+    clear(rules, tally, sensitive, begin, end)
     return valid
 
 
@@ -25,10 +25,10 @@ def group_is_valid(rules: Rules, tally: Tally, secrets: NDArray[np.int64], begin
 def check_groups(
     rules: Rules,
     tally: Tally,
-    secrets: NDArray[np.int64],  # IN (rows, secrets), group by group
+    sensitive: NDArray[np.int64],  # IN (rows, secrets), group by group
     first: NDArray[np.int64],  # IN (groups + 1): where each group begins
     valid: NDArray[np.bool_],  # OUT (groups)
 ) -> None:
     """Ask every group."""
     for group in range(first.size - 1):
-        valid[group] = group_is_valid(rules, tally, secrets, first[group], first[group + 1])
+        valid[group] = group_is_valid(rules, tally, sensitive, first[group], first[group + 1])

@@ -63,17 +63,17 @@ class Tally(NamedTuple):
 
 @kernel
 def enter(
-    rules: Rules, tally: Tally, secrets: NDArray[np.int64], begin: int | np.int64, end: int | np.int64, side: int | np.int64
+    rules: Rules, tally: Tally, sensitive: NDArray[np.int64], begin: int | np.int64, end: int | np.int64, side: int | np.int64
 ) -> None:
     """Rows come to a side; (rows, secrets) = the value in each column, then, with persons, the person and the pairs."""
     columns = rules.first.size - 1
     sums, counts, rows_of = tally.sums, tally.counts, tally.rows_of
     for i in range(begin, end):
-        sums[side, 0] += not rules.persons or _one_more(rows_of, side, secrets[i, columns])
+        sums[side, 0] += not rules.persons or _one_more(rows_of, side, sensitive[i, columns])
         for c in range(columns):
-            if rules.persons and not _one_more(rows_of, side, secrets[i, columns + 1 + c]):
+            if rules.persons and not _one_more(rows_of, side, sensitive[i, columns + 1 + c]):
                 continue
-            value = secrets[i, c]
+            value = sensitive[i, c]
             if counts[side, value] == 0:
                 sums[side, 1 + columns + c] += 1
                 if counts[1 - side, value] == 0:
@@ -88,23 +88,23 @@ def cross(
     sums: NDArray[np.int64],  # IN OUT the tally's
     counts: NDArray[np.int64],  # IN OUT the tally's
     rows_of: NDArray[np.int32],  # IN OUT the tally's
-    secrets: NDArray[np.int64],
+    sensitive: NDArray[np.int64],
     begin: Whole,
     end: Whole,
     to: Whole,
 ) -> None:
     """Rows come to a side from the other: what is present stays so. Takes no more than it needs: it is called for every value."""
     columns = (sums.shape[1] - 1) // 2
-    persons = secrets.shape[1] > columns
+    persons = sensitive.shape[1] > columns
     off = 1 - to
     for i in range(begin, end):
         if persons:
-            sums[to, 0] += _one_more(rows_of, to, secrets[i, columns])
-            sums[off, 0] -= _one_less(rows_of, off, secrets[i, columns])
+            sums[to, 0] += _one_more(rows_of, to, sensitive[i, columns])
+            sums[off, 0] -= _one_less(rows_of, off, sensitive[i, columns])
         for c in range(columns):
-            value = secrets[i, c]
-            comes = not persons or _one_more(rows_of, to, secrets[i, columns + 1 + c])
-            goes = not persons or _one_less(rows_of, off, secrets[i, columns + 1 + c])
+            value = sensitive[i, c]
+            comes = not persons or _one_more(rows_of, to, sensitive[i, columns + 1 + c])
+            goes = not persons or _one_less(rows_of, off, sensitive[i, columns + 1 + c])
             sums[to, 1 + columns + c] += comes and counts[to, value] == 0
             counts[to, value] += comes
             counts[off, value] -= goes
@@ -129,8 +129,8 @@ def _one_less(rows_of: NDArray[np.int32], side: Whole, who: Whole) -> bool:
 
 
 @kernel
-def clear(rules: Rules, tally: Tally, secrets: NDArray[np.int64], begin: Whole, end: Whole) -> None:
-    """Back to zero, touching only what the group touched; `secrets` are its rows, needed where persons were counted."""
+def clear(rules: Rules, tally: Tally, sensitive: NDArray[np.int64], begin: Whole, end: Whole) -> None:
+    """Back to zero, touching only what the group touched; `sensitive` are its rows, needed where persons were counted."""
     tally.sums[:] = 0
     for c in range(rules.first.size - 1):
         for i in range(rules.first[c], rules.first[c] + tally.listed[c]):
@@ -139,9 +139,9 @@ def clear(rules: Rules, tally: Tally, secrets: NDArray[np.int64], begin: Whole, 
         tally.listed[c] = 0
     if rules.persons:
         for i in range(begin, end):
-            for j in range(rules.first.size - 1, secrets.shape[1]):
-                tally.rows_of[0, secrets[i, j]] = 0
-                tally.rows_of[1, secrets[i, j]] = 0
+            for j in range(rules.first.size - 1, sensitive.shape[1]):
+                tally.rows_of[0, sensitive[i, j]] = 0
+                tally.rows_of[1, sensitive[i, j]] = 0
 
 
 @kernel

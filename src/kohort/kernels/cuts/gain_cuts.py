@@ -35,7 +35,7 @@ class Promised(NamedTuple):
 
     rules: Rules
     tally: Tally
-    secrets: NDArray[np.int64]  # (rows, secrets)
+    sensitive: NDArray[np.int64]  # (rows, secrets)
 
 
 @kernel
@@ -109,10 +109,10 @@ def _part(order: NDArray[np.int32], depth: NDArray[np.int32], begin: Whole, end:
 @kernel
 def is_valid(promised: Promised, rows: NDArray[np.int64], bench: Bench, begin: Whole, end: Whole) -> bool:
     """Whether the records from here to there in `order` keep the promise as one group."""
-    members, secrets, order = bench.members, promised.secrets, bench.order
+    members, sensitive, order = bench.members, promised.sensitive, bench.order
     for i in range(begin, end):
-        for c in range(secrets.shape[1]):
-            members[i, c] = secrets[rows[order[i]], c]
+        for c in range(sensitive.shape[1]):
+            members[i, c] = sensitive[rows[order[i]], c]
     return group_is_valid(promised.rules, promised.tally, members, np.int64(begin), np.int64(end))
 
 

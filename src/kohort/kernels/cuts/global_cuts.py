@@ -36,7 +36,7 @@ class RegionGuard(NamedTuple):
     rules: Rules
     tally: Tally
     of_row: NDArray[np.int64]  # IN (rows, secrets)
-    secrets: NDArray[np.int64]  # scratch (rows, secrets): region by region
+    sensitive: NDArray[np.int64]  # scratch (rows, secrets): region by region
 
 
 @kernel
@@ -57,8 +57,8 @@ def cut_interval(
         end = regions.ends[regions.listed[i]]
         if guard is not None:
             for at in range(begin, end):
-                for j in range(guard.secrets.shape[1]):
-                    guard.secrets[at, j] = guard.of_row[regions.rows[at], j]
+                for j in range(guard.sensitive.shape[1]):
+                    guard.sensitive[at, j] = guard.of_row[regions.rows[at], j]
             _bar_failing(codes, regions.rows, begin, end, first, guard, barred)
         else:
             _bar_small(codes, regions.rows, begin, end, first, k, barred)
@@ -131,23 +131,23 @@ def _bar_failing(
     barred: NDArray[np.int64],
 ) -> None:
     """Bar the cuts that leave a part of a region that does not keep the promise."""
-    rules, tally, secrets = guard.rules, guard.tally, guard.secrets
+    rules, tally, sensitive = guard.rules, guard.tally, guard.sensitive
     high = np.int64(codes[rows[end - 1]])
-    enter(rules, tally, secrets, begin, end, RIGHT)
+    enter(rules, tally, sensitive, begin, end, RIGHT)
     sort_present(rules, tally)
     at = begin
     while np.int64(codes[rows[at]]) < high:
         here, after = np.int64(codes[rows[at]]), at + 1
         while np.int64(codes[rows[after]]) == here:
             after += 1
-        cross(tally.sums, tally.counts, tally.rows_of, secrets, at, after, LEFT)
+        cross(tally.sums, tally.counts, tally.rows_of, sensitive, at, after, LEFT)
         if not has_room(tally.sums, RIGHT, rules.k, rules.least_distinct):  # nor has any part of it
             _bar(barred, first, here, high)
             break
         if not (side_is_valid(rules, tally, LEFT) and side_is_valid(rules, tally, RIGHT)):
             _bar(barred, first, here, np.int64(codes[rows[after]]))
         at = after
-    clear(rules, tally, secrets, begin, end)
+    clear(rules, tally, sensitive, begin, end)
 
 
 @kernel

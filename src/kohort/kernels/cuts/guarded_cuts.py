@@ -35,7 +35,7 @@ class Guard(NamedTuple):
 
     rules: Rules
     tally: Tally
-    secrets: NDArray[np.int64]  # scratch (rows, secrets): in the order of one axis
+    sensitive: NDArray[np.int64]  # scratch (rows, secrets): in the order of one axis
     starts: NDArray[np.int64]  # scratch (codes + 1): where each distinct code begins among them
     place_of: NDArray[np.int64]  # scratch (codes): the place of each code among the distinct ones
 
@@ -48,7 +48,7 @@ def halves_are_valid(
     """Whether the first `left` rows in the order of an axis may stand, and the others too."""
     _sort_rows(words, layout, first, last, axis, values, counts, distinct, guard)
     are_valid = _tallied(guard, left, last - first)
-    clear(guard.rules, guard.tally, guard.secrets, START, last - first)
+    clear(guard.rules, guard.tally, guard.sensitive, START, last - first)
     return are_valid
 
 
@@ -79,7 +79,7 @@ def guarded_cut(
             _sort_rows(words, layout, first, last, axis, values, counts, distinct, guard)
     if not allowed:
         place, left = _walk(counts, distinct, rows, place, left, guard)
-    clear(guard.rules, guard.tally, guard.secrets, START, rows)
+    clear(guard.rules, guard.tally, guard.sensitive, START, rows)
     return place, left
 
 
@@ -96,8 +96,8 @@ def median(counts: NDArray[np.int64], distinct: int, rows: int) -> tuple[int, in
 @kernel
 def _tallied(guard: Guard, left: int, rows: int) -> bool:
     """Take the rows into the tally, so many on the left; whether both sides may stand."""
-    enter(guard.rules, guard.tally, guard.secrets, START, left, LEFT)
-    enter(guard.rules, guard.tally, guard.secrets, left, rows, RIGHT)
+    enter(guard.rules, guard.tally, guard.sensitive, START, left, LEFT)
+    enter(guard.rules, guard.tally, guard.sensitive, left, rows, RIGHT)
     return _both_are_valid(guard)
 
 
@@ -124,11 +124,11 @@ def _tally_split(
     codes, shift, mask = words[layout.word[axis]][first:last], layout.shift[axis], layout.mask[axis]
     sums[LEFT, 0], sums[RIGHT, 0] = left, last - first - left
     for c in range(columns):
-        secret = words[layout.word[layout.axes + c]][first:last]
-        secret_shift, secret_mask = layout.shift[layout.axes + c], layout.mask[layout.axes + c]
+        sensitive_column = words[layout.word[layout.axes + c]][first:last]
+        sensitive_shift, sensitive_mask = layout.shift[layout.axes + c], layout.mask[layout.axes + c]
         listed, present = 0, tally.present[values[c] :]
         for i in range(codes.size):
-            value = np.int64((secret[i] >> secret_shift) & secret_mask)
+            value = np.int64((sensitive_column[i] >> sensitive_shift) & sensitive_mask)
             if counts[LEFT, value] + counts[RIGHT, value] == 0:
                 present[listed] = value
                 listed += 1
@@ -144,25 +144,25 @@ def _tally_split(
 def _walk(counts: NDArray[np.int64], distinct: int, rows: int, place: int, left: int, guard: Guard) -> tuple[int, int]:
     """Away from the median, where the cut is not allowed, to the allowed one nearest to balance."""
     sums, tallies, rows_of = guard.tally.sums, guard.tally.counts, guard.tally.rows_of
-    secrets, starts = guard.secrets, guard.starts
+    sensitive, starts = guard.sensitive, guard.starts
     k, least = guard.rules.k, guard.rules.least_distinct
     best, best_left, best_gap = -1, 0, rows + 1
     at, reached = place, left
     while at > 0 and has_room(sums, LEFT, k, least):
-        cross(sums, tallies, rows_of, secrets, starts[at], starts[at + 1], RIGHT)
+        cross(sums, tallies, rows_of, sensitive, starts[at], starts[at + 1], RIGHT)
         reached -= counts[at]
         at -= 1
         if has_room(sums, LEFT, k, least) and has_room(sums, RIGHT, k, least) and _balanced(guard):
             best, best_left, best_gap = at, reached, abs(2 * reached - rows)
             break
-    cross(sums, tallies, rows_of, secrets, starts[at + 1], starts[place + 1], LEFT)  # back to the median
+    cross(sums, tallies, rows_of, sensitive, starts[at + 1], starts[place + 1], LEFT)  # back to the median
     at, reached = place, left
     while at + 2 < distinct and has_room(sums, RIGHT, k, least):
         at += 1
         reached += counts[at]
         if abs(2 * reached - rows) >= best_gap:
             break
-        cross(sums, tallies, rows_of, secrets, starts[at], starts[at + 1], LEFT)
+        cross(sums, tallies, rows_of, sensitive, starts[at], starts[at + 1], LEFT)
         if has_room(sums, LEFT, k, least) and has_room(sums, RIGHT, k, least) and _balanced(guard):
             best, best_left = at, reached
             break
@@ -180,18 +180,18 @@ def _sort_rows(
     values: NDArray[np.int64], counts: NDArray[np.int64], distinct: int, guard: Guard,
 ) -> None:  # fmt: skip
     """The rows' secrets in the order of one axis, equal ones in row order: a counting sort."""
-    starts, place_of, secrets = guard.starts, guard.place_of, guard.secrets
+    starts, place_of, sensitive = guard.starts, guard.place_of, guard.sensitive
     column, shift, mask = words[layout.word[axis]][first:last], layout.shift[axis], layout.mask[axis]
     starts[0] = 0
     for i in range(distinct):
         starts[i + 1] = starts[i] + counts[i]
         place_of[values[i]] = i
-    for j in range(secrets.shape[1]):
-        secret = words[layout.word[layout.axes + j]][first:last]
-        secret_shift, secret_mask = layout.shift[layout.axes + j], layout.mask[layout.axes + j]
+    for j in range(sensitive.shape[1]):
+        sensitive_column = words[layout.word[layout.axes + j]][first:last]
+        sensitive_shift, sensitive_mask = layout.shift[layout.axes + j], layout.mask[layout.axes + j]
         for i in range(column.size):
             place = place_of[np.int64((column[i] >> shift) & mask)]
-            secrets[starts[place], j] = np.int64((secret[i] >> secret_shift) & secret_mask)
+            sensitive[starts[place], j] = np.int64((sensitive_column[i] >> sensitive_shift) & sensitive_mask)
             starts[place] += 1
         for i in range(distinct, 0, -1):  # each now stands where the next began
             starts[i] = starts[i - 1]

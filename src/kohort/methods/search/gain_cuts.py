@@ -49,7 +49,7 @@ def promised_by(constraints: Constraints) -> Promised | None:
     """What is asked beyond k, for one thread."""
     from kohort.kernels.cuts.gain_cuts import Promised
 
-    return Promised(constraints.rules, constraints.tally(), constraints.row_secrets) if constraints.beyond_k else None
+    return Promised(constraints.rules, constraints.tally(), constraints.sensitive_values) if constraints.beyond_k else None
 
 
 def bench_for(points: Points, constraints: Constraints, records: int) -> Bench:
@@ -78,5 +78,5 @@ def bench_for(points: Points, constraints: Constraints, records: int) -> Bench:
         values=np.empty(values, np.int64),
         by_code=np.empty(longest, np.int32),
         keys=np.empty(records, np.int64),
-        members=np.empty((records, constraints.row_secrets.shape[1]), np.int64),
+        members=np.empty((records, constraints.sensitive_values.shape[1]), np.int64),
     )

@@ -53,7 +53,7 @@ def group_for(constraints: Constraints) -> Group:
 
     return Group(
         tally=constraints.tally(),
-        members=np.empty_like(constraints.row_secrets),
+        members=np.empty_like(constraints.sensitive_values),
         records=np.empty(constraints.rows, np.int64),
         size=np.zeros(1, np.int64),
         wanted=np.empty(int(constraints.rules.first[-1]), np.bool_),
@@ -69,9 +69,9 @@ def join_rest(
     if labels.max(initial=-1) < 0 or not len(rest):
         return
     low, high = group_boxes(points, labels)
-    secrets, codes = constraints.row_secrets, points.codes.astype(np.int64)
+    sensitive, codes = constraints.sensitive_values, points.codes.astype(np.int64)
     join(
-        points.kernel_tables(), constraints.rules, constraints.tally(), secrets, codes, rest, constraints.beyond_k, low, high,
-        np.bincount(labels[labels >= 0]), labels, np.empty_like(secrets), progress.slot(),
+        points.kernel_tables(), constraints.rules, constraints.tally(), sensitive, codes, rest, constraints.beyond_k, low, high,
+        np.bincount(labels[labels >= 0]), labels, np.empty_like(sensitive), progress.slot(),
     )  # fmt: skip
     progress.check()

@@ -61,12 +61,12 @@ class _Cutting:
         self._points, self._constraints, self._progress = points, constraints, progress
         self._relaxed, self._largest, self._answering = relaxed, largest, answering
         rows, columns = points.codes.shape
-        secrets = constraints.row_secrets
-        sizes = [*(axis.size for axis in points.axes), *(secrets.max(axis=0, initial=0) + 1).tolist()]
+        sensitive = constraints.sensitive_values
+        sizes = [*(axis.size for axis in points.axes), *(sensitive.max(axis=0, initial=0) + 1).tolist()]
         self._layout, word_count = layout_of(sizes, columns)
         self._words = np.zeros((2, word_count, rows), np.uint64)
         pack(points.codes, self._layout, 0, self._words[0])
-        pack(secrets, self._layout, columns, self._words[0])
+        pack(sensitive, self._layout, columns, self._words[0])
         self.ids = np.empty((2, rows), np.uint32 if rows < 2**32 else np.uint64)
         self.ids[0] = np.arange(rows)
         self.begins = np.zeros(rows, np.bool_)
@@ -124,8 +124,8 @@ class _Guards:
         from kohort.kernels.cuts.guarded_cuts import Guard
 
         tally = self._spare.pop() if self._spare else self._constraints.tally()
-        secrets = np.empty((rows, self._constraints.row_secrets.shape[1]), np.int64)
-        yield Guard(self._constraints.rules, tally, secrets, *(np.empty(self._longest + more, np.int64) for more in (1, 0)))
+        sensitive = np.empty((rows, self._constraints.sensitive_values.shape[1]), np.int64)
+        yield Guard(self._constraints.rules, tally, sensitive, *(np.empty(self._longest + more, np.int64) for more in (1, 0)))
         self._spare.append(tally)
 
 

@@ -76,10 +76,10 @@ def _merge_some(
     following[tail] = -1
     goes_to = np.arange(groups)
     tables = points.kernel_tables(measure)
-    boxes, secrets = _neighbourhoods(points, labels, np.diff(first), head, tables), constraints.row_secrets
+    boxes, sensitive = _neighbourhoods(points, labels, np.diff(first), head, tables), constraints.sensitive_values
     next_step = merging.merge_failing(
-        tables, constraints.rules, constraints.tally(), secrets, boxes, head, tail, following, valid, goes_to,
-        groups * 3 // 4, seed, np.int64(step), np.empty_like(secrets), progress.slot(),
+        tables, constraints.rules, constraints.tally(), sensitive, boxes, head, tail, following, valid, goes_to,
+        groups * 3 // 4, seed, np.int64(step), np.empty_like(sensitive), progress.slot(),
     )  # fmt: skip
     left = goes_to == np.arange(groups)
     while (goes_to[goes_to] != goes_to).any():  # what was merged into a group that was merged later

@@ -39,8 +39,8 @@ def suppress_records(
     by_axis = np.array([np.lexsort((codes[:, axis], labels[rows])) for axis in range(codes.shape[1])], np.int64)
     ends = np.repeat(np.column_stack([first[:-1], first[1:] - 1])[:, np.newaxis, :], codes.shape[1], axis=1)
     gone = np.zeros(len(rows), np.bool_)
-    secrets = np.take(constraints.row_secrets, rows, axis=0)
-    members = kernels.Members(first, rows, codes, secrets, by_axis, ends, sizes, gone)
+    sensitive = np.take(constraints.sensitive_values, rows, axis=0)
+    members = kernels.Members(first, rows, codes, sensitive, by_axis, ends, sizes, gone)
     kernels.suppress(
         points.kernel_tables(), constraints.rules, constraints.tally(), members, constraints.beyond_k, budget, progress.slot()
     )

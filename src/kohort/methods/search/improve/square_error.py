@@ -105,9 +105,9 @@ class _Search:
         pairs, inverse, to = np.empty((3, most))
         sums, own, apart = np.empty((most, pool_rows)), np.empty(pool_rows), np.empty((pool_rows, pool_rows))
         self.pool: Pool = Pool(rows, apart, group, sizes, sums, pairs, inverse, own, to, seeds)
-        secrets = constraints.row_secrets
-        mine = np.empty((pool_rows, secrets.shape[1]), np.int64)
-        self.asked: Asked = Asked(constraints.k, constraints.beyond_k, constraints.rules, constraints.tally(), secrets, mine)
+        sensitive = constraints.sensitive_values
+        mine = np.empty((pool_rows, sensitive.shape[1]), np.int64)
+        self.asked: Asked = Asked(constraints.k, constraints.beyond_k, constraints.rules, constraints.tally(), sensitive, mine)
 
     def improve(self, labels: Labels, seeds: Sequence[int], loose: float) -> tuple[Labels, float]:
         """Find neighbours, then pool every group with its own, once for each seed. Returns the groups, and what was gained."""
