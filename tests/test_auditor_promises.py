@@ -14,11 +14,11 @@ from scipy.optimize import linprog
 from scipy.stats import wasserstein_distance
 
 from kohort.auditor import sizes
-from kohort.auditor.promises import Ground
+from kohort.auditor.promises import ValueDistance
 from kohort.auditor.release_checks import Layout, audit
 from kohort.errors import RequestError
 from kohort.schema import trees as hierarchies
-from kohort.schema.promises import SECRECY, Promise, Secrecy
+from kohort.schema.promises import SENSITIVE_PROMISES, Promise, SensitivePromise
 from kohort.verification.duckdb_views import release_view
 
 MISSING = ("NA", "it's", "\\N")
@@ -32,36 +32,36 @@ TREE: list[tuple[str, ...]] = [
     ("-4", "negative", "*"),
     ("2.0", "*"),
 ]
-GROUND = Ground(tree=hierarchies.build(TREE))
+GROUND = ValueDistance(tree=hierarchies.build(TREE))
 
 
-def evidence_of(columns, secrecy, *, persons=None, missing=(), grounds=None, k=2):
+def evidence_of(columns, sensitive_promises, *, persons=None, missing=(), value_distances=None, k=2):
     """The audit of a table of columns a, b (quasi-identifiers) and sensitive ones."""
     table = pa.table(
         {name: column if isinstance(column, pa.Array) else pa.array(column, pa.string()) for name, column in columns.items()}
     )
     layout = Layout([name for name in columns if name in "ab"], [name for name in columns if name not in "ab"])
     originals = None if persons is None else {"u1": pa.chunked_array([pa.array(persons)])}
-    with release_view(table, None, layout, 1, originals, grounds) as run:
+    with release_view(table, None, layout, 1, originals, value_distances) as run:
         return audit(
             run,
             layout,
             Promise(k=k),
             table.column_names,
-            secrecy={name: Secrecy(**asked) for name, asked in secrecy.items()},
+            sensitive_promises={name: SensitivePromise(**asked) for name, asked in sensitive_promises.items()},
             persons=persons is not None,
             missing=missing,
-            grounds=grounds,
+            value_distances=value_distances,
         )
 
 
-def checked(classes, asked, ground=None, **options):
+def checked(classes, asked, value_distance=None, **options):
     """The one check of a promise about a table that is given as the sensitive values of its classes."""
     columns = {
         "a": [str(number) for number, values in enumerate(classes) for _value in values],
         "s": [value for values in classes for value in values],
     }
-    evidence = evidence_of(columns, {"s": asked}, grounds={"s": ground} if ground else None, **options)
+    evidence = evidence_of(columns, {"s": asked}, value_distances={"s": value_distance} if value_distance else None, **options)
     return evidence.checks[2]
 
 
@@ -185,7 +185,7 @@ ROW = st.tuples(st.sampled_from([None, "*", "x"]), st.sampled_from([None, "", "y
 
 
 def promised(asked):
-    return next(name for name in asked if name in SECRECY)
+    return next(name for name in asked if name in SENSITIVE_PROMISES)
 
 
 def expected(oracle, asked):
@@ -213,9 +213,9 @@ def test_every_promise_as_defined(rows, first, second, with_persons, few):
         {"s": first, "z": second},
         persons=persons,
         missing=MISSING,
-        grounds={
-            "s": GROUND if first.get("t_distance") == "tree" else Ground(),
-            "z": GROUND if second.get("t_distance") == "tree" else Ground(),
+        value_distances={
+            "s": GROUND if first.get("t_distance") == "tree" else ValueDistance(),
+            "z": GROUND if second.get("t_distance") == "tree" else ValueDistance(),
         },
     )
     keys = list(zip(a, b, strict=True))
@@ -260,8 +260,8 @@ DISEASES = [
 @pytest.mark.parametrize(("other", "distance"), [("bronchitis", 1 / 3), ("embolism", 2 / 3), ("ulcer", 1), (None, 1)])
 def test_diseases_of_li_et_al(other, distance):
     """A class of one disease each: half of each must be moved."""
-    ground = Ground(tree=hierarchies.build(DISEASES))
-    check = checked([["flu"] * 2, [other] * 2], {"t": 0.9, "t_distance": "tree"}, ground)
+    value_distance = ValueDistance(tree=hierarchies.build(DISEASES))
+    check = checked([["flu"] * 2, [other] * 2], {"t": 0.9, "t_distance": "tree"}, value_distance)
     assert check.found == pytest.approx(distance / 2, rel=1e-5)
 
 
@@ -319,18 +319,18 @@ def test_ordered_distance_of_scipy(classes):
 DAYS = [date(2019, 12, 30) + timedelta(days=days) for days in range(9)]
 LONG = [str(10**16 - 4 + number) for number in range(9)]  # as doubles some of them are equal
 ORDERS = {
-    "numbers": (SALARIES, Ground()),
-    "long numbers": (LONG, Ground()),
-    "decimal commas": ([f"{number},5" for number in range(3, 12)], Ground(comma=True)),
-    "dates": ([f"{day:%d.%m.%Y}" for day in DAYS], Ground(dates="DD.MM.YYYY")),
-    "a tree's leaves": (list("zebrafish"), Ground(tree=hierarchies.flat(list("zebrafish")))),
+    "numbers": (SALARIES, ValueDistance()),
+    "long numbers": (LONG, ValueDistance()),
+    "decimal commas": ([f"{number},5" for number in range(3, 12)], ValueDistance(comma=True)),
+    "dates": ([f"{day:%d.%m.%Y}" for day in DAYS], ValueDistance(dates="DD.MM.YYYY")),
+    "a tree's leaves": (list("zebrafish"), ValueDistance(tree=hierarchies.flat(list("zebrafish")))),
 }
 
 
 @pytest.mark.parametrize("what", ORDERS)
 def test_orders(what):
-    values, ground = ORDERS[what]
-    check = checked([values[:3], values[3:]], {"t": 0.375, "t_distance": "ordered"}, ground)
+    values, value_distance = ORDERS[what]
+    check = checked([values[:3], values[3:]], {"t": 0.375, "t_distance": "ordered"}, value_distance)
     assert (check.found, check.verdict) == (0.375, "pass")
 
 
@@ -377,18 +377,18 @@ def test_too_many_persons_to_pair(monkeypatch):
 
 @pytest.mark.parametrize("persons", [None, ["p", "q", "r"]], ids=["rows", "persons"])
 @pytest.mark.parametrize(
-    ("distance", "ground", "message"),
+    ("distance", "value_distance", "message"),
     [
         ("tree", GROUND, "2 distinct value.s. are not in its tree"),
-        ("tree", Ground(), "no tree"),
+        ("tree", ValueDistance(), "no tree"),
         ("ordered", GROUND, "2 distinct value.s. are not in its tree"),
-        ("ordered", Ground(), "2 distinct value.s. are not numbers"),
-        ("ordered", Ground(dates="DD.MM.YYYY"), "3 distinct value.s. are not dates written as DD.MM.YYYY"),
+        ("ordered", ValueDistance(), "2 distinct value.s. are not numbers"),
+        ("ordered", ValueDistance(dates="DD.MM.YYYY"), "3 distinct value.s. are not dates written as DD.MM.YYYY"),
     ],
 )
-def test_values_without_a_distance(distance, ground, message, persons):
+def test_values_without_a_distance(distance, value_distance, message, persons):
     with pytest.raises(RequestError, match=message) as refusal:
-        checked([["zebra", "okapi", "1"]], {"t": 0.5, "t_distance": distance}, ground, persons=persons)
+        checked([["zebra", "okapi", "1"]], {"t": 0.5, "t_distance": distance}, value_distance, persons=persons)
     assert "zebra" not in str(refusal.value)
 
 

@@ -109,7 +109,7 @@ def bound(values, persons, k, asked, extra=()):
     distinct_persons = len(set(persons)) < len(persons)
     job = Job.build(quasi="q", sensitive="s", k=k, **({"unit": "u"} if distinct_persons else {"drop": "u"}), **asked)
     made = schema.resolve(job.columns, table, measured=job.measured())
-    secrets = sensitive.encode_sensitive(table, made, job.secrecy())
+    secrets = sensitive.encode_sensitive(table, made, job.sensitive_promises())
     return Constraints(job.promise, len(values), secrets, sensitive.encode_units(table, made))
 
 
@@ -174,7 +174,7 @@ def test_what_cannot_be_bound_is_said():
         sensitive.encode_units(table, schema.resolve(job.columns, table))
     job = Job.build(quasi="q", sensitive="s", drop="u", k=2, t=0.2, t_distance="ordered")
     with pytest.raises(RequestError, match="holds text, which has no order"):
-        sensitive.encode_sensitive(table, schema.resolve(job.columns, table), job.secrecy())
+        sensitive.encode_sensitive(table, schema.resolve(job.columns, table), job.sensitive_promises())
     job = Job.build(quasi="q", sensitive="s", drop="u", k=2, t=0.2, t_distance="tree")
     with pytest.raises(RequestError, match="has no tree for t_distance=tree"):
-        sensitive.encode_sensitive(table, schema.resolve(job.columns, table), job.secrecy())
+        sensitive.encode_sensitive(table, schema.resolve(job.columns, table), job.sensitive_promises())

@@ -107,7 +107,7 @@ def test_a_table_is_cut_where_its_rows_would_be(made, secrets, k, largest, promi
     job = Job.build(quasi=quasi, sensitive="s", k=k, hierarchy=hierarchy, **promised)
     bound = schema.resolve(job.columns, table)
     points = encoding.encode(table, bound)
-    checks = Constraints(job.promise, points.rows, sensitive.encode_sensitive(table, bound, job.secrecy()))
+    checks = Constraints(job.promise, points.rows, sensitive.encode_sensitive(table, bound, job.sensitive_promises()))
     if persons is not None and checks.growing_keeps:
         checks = replace(checks, units=np.arange(points.rows) * 7919 % persons)
     expected = cut_table(points, checks, Progress(1), largest=largest)
@@ -124,7 +124,7 @@ def test_a_level_takes_one_scan_and_one_more_for_a_promise():
         job = Job.build(quasi="a", sensitive="s", k=2, **promised)
         bound = schema.resolve(job.columns, table)
         points = encoding.encode(table, bound)
-        checks = Constraints(job.promise, points.rows, sensitive.encode_sensitive(table, bound, job.secrecy()))
+        checks = Constraints(job.promise, points.rows, sensitive.encode_sensitive(table, bound, job.sensitive_promises()))
         rows = Rows(points, checks)
         tree = cut_tree.grow(points, checks, points.rows, 32, Counting(rows))
         assert len(tree.parts) == 8
@@ -137,6 +137,6 @@ def test_what_cannot_be_cut_stays_whole(promised):
     job = Job.build(quasi="a", sensitive="s", k=60 if not promised else 2, **promised)
     bound = schema.resolve(job.columns, table)
     points = encoding.encode(table, bound)
-    checks = Constraints(job.promise, points.rows, sensitive.encode_sensitive(table, bound, job.secrecy()))
+    checks = Constraints(job.promise, points.rows, sensitive.encode_sensitive(table, bound, job.sensitive_promises()))
     tree = cut_tree.grow(points, checks, points.rows, 10, Counting(Rows(points, checks)))
     assert tree.parts.tolist() == [0]

@@ -218,7 +218,7 @@ def test_a_dictionary_that_grows_is_that_of_the_whole_column(column, size):
 
 
 def test_too_many_different_values_are_refused():
-    zips, sexes = Dictionary("zip", secret=False), Dictionary("sex", sensitive=False)
+    zips, sexes = Dictionary("zip", sensitive=False), Dictionary("sex", sensitive=False)
     zips.add(pa.array(range(1000)))
     sexes.add(pa.array(["f", "m"] * 500))
     require_room([zips, sexes], 1000, zips.nbytes + sexes.nbytes)

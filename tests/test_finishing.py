@@ -65,7 +65,7 @@ def test_repair_is_the_plain_version(data, made, k, different):
     job = Job.build(quasi=list(columns), sensitive="s", unit="u", k=k, hierarchy=hierarchy, **asked)
     bound = schema.resolve(job.columns, table)
     units = sensitive.encode_units(table, bound)
-    checks = Constraints(job.promise, rows, sensitive.encode_sensitive(table, bound, job.secrecy()), units)
+    checks = Constraints(job.promise, rows, sensitive.encode_sensitive(table, bound, job.sensitive_promises()), units)
 
     def stands(part):
         return len({persons[row] for row in part}) >= k and len({secrets[row] for row in part}) >= different

@@ -25,7 +25,7 @@ NAMES = st.sampled_from(["a,b", 'q"x', "two\nlines", "💉", "a.b", " a ", "'", 
     min_size=1, max_size=5
 )
 SHARES = st.floats(0, 1, exclude_min=True, exclude_max=True)
-SECRECY = st.fixed_dictionaries(
+SENSITIVE_PROMISES = st.fixed_dictionaries(
     {},
     optional={
         "alpha": SHARES | st.dictionaries(NAMES, SHARES, min_size=1, max_size=3),
@@ -58,7 +58,7 @@ def jobs(draw) -> Job:
         if column["role"] == "other":
             column |= draw(st.fixed_dictionaries({}, optional={"allow": st.booleans()}))
         if column["role"] == "sensitive":
-            column |= draw(SECRECY)
+            column |= draw(SENSITIVE_PROMISES)
         if column["role"] == "unit" and any(other["role"] == "unit" for other in columns.values()):
             column["role"] = "drop"
         columns[name] = column
@@ -267,21 +267,24 @@ def test_settings_do_not_silently_outdo_each_other():
 
 def test_a_promise_holds_for_every_sensitive_column_or_for_the_named_one():
     every = Job.build(quasi="a", sensitive=["s", "r"], l=3, t=0.2)
-    assert {name: (asked.l, asked.t) for name, asked in every.secrecy().items()} == {"s": (3, 0.2), "r": (3, 0.2)}
+    assert {name: (asked.l, asked.t) for name, asked in every.sensitive_promises().items()} == {"s": (3, 0.2), "r": (3, 0.2)}
     named = Job.build(every, l={"s": 4}, alpha={"r": {"default": 0.5, "x": 0.1}})
-    assert {name: asked.asked for name, asked in named.secrecy().items()} == {"s": ["l", "t"], "r": ["alpha", "l", "t"]}
-    assert (named.secrecy()["s"].l, named.secrecy()["r"].l) == (4, 3)
+    assert {name: asked.asked for name, asked in named.sensitive_promises().items()} == {
+        "s": ["l", "t"],
+        "r": ["alpha", "l", "t"],
+    }
+    assert (named.sensitive_promises()["s"].l, named.sensitive_promises()["r"].l) == (4, 3)
     again = Job.build(named, l=2)  # a flag speaks last, and of every column
-    assert {asked.l for asked in again.secrecy().values()} == {2}
+    assert {asked.l for asked in again.sensitive_promises().values()} == {2}
 
 
 def test_a_limit_of_its_own_outlives_a_new_one_for_all():
     job = Job.build(quasi="a", sensitive="s", alpha={"default": 0.9, "x": 0.3})
-    assert Job.build(job, alpha=0.8).secrecy()["s"].limits == (0.8, {"x": 0.3})
+    assert Job.build(job, alpha=0.8).sensitive_promises()["s"].limits == (0.8, {"x": 0.3})
     own = Job.build(quasi="a", sensitive=["s", "r"], alpha={"s": {"x": 0.3}})
-    changed = Job.build(own, alpha=0.8).secrecy()
+    changed = Job.build(own, alpha=0.8).sensitive_promises()
     assert (changed["s"].limits, changed["r"].limits) == ((0.8, {"x": 0.3}), (0.8, {}))
-    assert Job.build(quasi="a", sensitive="s", alpha={1: 0.5}).secrecy()["s"].limits == (1.0, {"1": 0.5})
+    assert Job.build(quasi="a", sensitive="s", alpha={1: 0.5}).sensitive_promises()["s"].limits == (1.0, {"1": 0.5})
 
 
 def test_a_preset_is_a_floor():

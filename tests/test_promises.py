@@ -152,14 +152,16 @@ def test_sql_against_plain_python(one, other):
 
 def settings_of(job):
     """What is asked of each sensitive column, as plain settings."""
-    return {name: asked.model_dump(include={*privacy.SETTINGS}, exclude_none=True) for name, asked in job.secrecy().items()}
+    return {
+        name: asked.model_dump(include={*privacy.SETTINGS}, exclude_none=True) for name, asked in job.sensitive_promises().items()
+    }
 
 
 @pytest.mark.slow
 @QUICK
 @given(
     table=testing.tables(least=6),
-    asked=st.lists(st.sampled_from(privacy.SECRECY), min_size=1, unique=True).flatmap(
+    asked=st.lists(st.sampled_from(privacy.SENSITIVE_PROMISES), min_size=1, unique=True).flatmap(
         lambda names: st.tuples(*(testing.PARAMETERS[name] for name in names))
     ),
     cut=st.integers(1, 5),
@@ -184,7 +186,7 @@ def test_the_public_count_agrees_with_sql(table, asked, cut, persons):
 @QUICK
 @given(
     table=testing.tables(least=6),
-    asked=st.sampled_from(privacy.SECRECY).flatmap(lambda name: testing.PARAMETERS[name]),
+    asked=st.sampled_from(privacy.SENSITIVE_PROMISES).flatmap(lambda name: testing.PARAMETERS[name]),
     cut=st.integers(1, 5),
     unit=st.sampled_from([(), ("person",)]),
 )

@@ -267,17 +267,17 @@ def audit(
         if wrong:
             raise RequestError(wrong)
         asked = Asked.of(job, release, names)
-        with release_view(release, form, layout, progress.threads, asked.units, asked.grounds) as run:
+        with release_view(release, form, layout, progress.threads, asked.units, asked.value_distances) as run:
             evidence = auditor.audit(
                 run,
                 layout,
                 job.promise,
                 names,
                 withheld=[*job.names("identifier"), *job.names("drop"), *job.names("unit")],
-                secrecy=asked.secrecy,
+                sensitive_promises=asked.sensitive_promises,
                 persons=asked.units is not None,
                 missing=job.missing,
-                grounds=asked.grounds,
+                value_distances=asked.value_distances,
             )
             evidence = replace(evidence, checks=(*evidence.checks, *asked.grid(run, layout), *asked.not_run))
             cells = Cells(run, layout.aliases, job.promise.k, job.missing, persons=asked.units is not None)

@@ -17,7 +17,7 @@ from kohort.schema.trees import Tree
 
 
 @dataclass(frozen=True)
-class Ground:
+class ValueDistance:
     """What the distance between two values of a sensitive column needs: a tree, or how its values are ordered."""
 
     tree: Tree | None = None
@@ -42,40 +42,42 @@ def tree_rows(tree: Tree) -> Iterator[tuple[str, int, float]]:
             yield leaf, node, float(height[parent] - height[node]) / (2 * tree.height)
 
 
-def distance_query(counts: Counts, distance: Distance, ground: Ground) -> str:
+def distance_query(counts: Counts, distance: Distance, value_distance: ValueDistance) -> str:
     """The query for the largest distance of a class."""
     if distance == "tree":
         return _along_a_tree(counts)
-    return _along_an_order(counts, ground) if distance == "ordered" else _between_equals(counts)
+    return _along_an_order(counts, value_distance) if distance == "ordered" else _between_equals(counts)
 
 
-def require_places(run: Run, name: str, counts: Counts, distance: Distance, ground: Ground) -> None:
+def require_places(run: Run, name: str, counts: Counts, distance: Distance, value_distance: ValueDistance) -> None:
     """Refuse values between which there is no distance; they are never shown."""
-    if distance == "tree" and ground.tree is None:
+    if distance == "tree" and value_distance.tree is None:
         raise RequestError(f"Column {name!r} has no tree for t_distance=tree. Give it one (--hierarchy {name}=FILE).")
     if distance == "equal":
         return
-    values, key = _keyed(counts, ground)
+    values, key = _keyed(counts, value_distance)
     lost = int(run(counts.ask(f"SELECT COUNT(*) FROM {values} WHERE {key} IS NULL AND v <> ''", counts.totals))[0][0])
     if lost:
         problem = "not numbers, so they have no order. Give the column a tree"
-        if ground.tree is not None:
+        if value_distance.tree is not None:
             problem = "not in its tree. Add them to the tree"
-        elif ground.dates is not None:
-            problem = f"not dates written as {ground.dates}. Mend them"
+        elif value_distance.dates is not None:
+            problem = f"not dates written as {value_distance.dates}. Mend them"
         raise RequestError(f"Column {name!r}: {lost} distinct value(s) are {problem}, or name them with --missing.")
 
 
-def _keyed(counts: Counts, ground: Ground) -> tuple[str, str]:
+def _keyed(counts: Counts, value_distance: ValueDistance) -> tuple[str, str]:
     """The table of values, and what they are ordered by."""
-    if ground.tree is not None:
+    if value_distance.tree is not None:
         leaves = f"SELECT value, MIN(node) AS leaf FROM {counts.alias}_tree GROUP BY value"  # leaves have the lowest numbers
         return f"totals LEFT JOIN ({leaves}) AS leaves ON v = value", "leaf"
-    return "totals", _number(ground, "DOUBLE") if ground.dates is None else dates.as_date("v", ground.dates)
+    return "totals", _number(value_distance, "DOUBLE") if value_distance.dates is None else dates.as_date(
+        "v", value_distance.dates
+    )
 
 
-def _number(ground: Ground, kind: str) -> str:
-    text = "REPLACE(v, ',', '.')" if ground.comma else "v"
+def _number(value_distance: ValueDistance, kind: str) -> str:
+    text = "REPLACE(v, ',', '.')" if value_distance.comma else "v"
     return f"TRY_CAST({text} AS {kind})"
 
 
@@ -109,15 +111,15 @@ def _along_a_tree(counts: Counts) -> str:
     )
 
 
-def _along_an_order(counts: Counts, ground: Ground) -> str:
+def _along_an_order(counts: Counts, value_distance: ValueDistance) -> str:
     """The mean over all places but the last of |Q - P|, the shares of the values up to there in the class and the release.
 
     Q is the same from one value of the class up to the next (a run), P rises. So within a run P is below Q up to some place
     (`turn`) and above from there on, and sums of P up to a place give the sum of the run. `reached` is P in rows.
     """
-    values, key = _keyed(counts, ground)
-    if ground.tree is None and ground.dates is None:
-        key += f", {_number(ground, 'DECIMAL(38, 0)')}"  # long integers can be equal as doubles
+    values, key = _keyed(counts, value_distance)
+    if value_distance.tree is None and value_distance.dates is None:
+        key += f", {_number(value_distance, 'DECIMAL(38, 0)')}"  # long integers can be equal as doubles
     order = f"ORDER BY CASE WHEN v = '' THEN 0 ELSE 1 END, {key}, v"
     places = f"SELECT v, n, size, ROW_NUMBER() OVER ({order}) AS place FROM {values}"
     by = counts.by

@@ -11,17 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kohort.auditor.counts import Counts, Run
-from kohort.auditor.distances import Ground, distance_query, require_places, tree_rows
+from kohort.auditor.distances import ValueDistance, distance_query, require_places, tree_rows
 from kohort.auditor.evidence import Check, Verdict
 from kohort.errors import RequestError
-from kohort.schema.promises import Secrecy
+from kohort.schema.promises import SensitivePromise
 
-__all__ = ["Ground", "check_promises", "tree_rows"]
+__all__ = ["ValueDistance", "check_promises", "tree_rows"]
 
 TOLERANCE = 1e-9
 """Of limits that may be reached: sums of shares are rounded. Limits to be undercut are compared with one exact division."""
 INFINITE = "CAST('Infinity' AS DOUBLE)"
-UNGROUNDED = Ground()
+UNGROUNDED = ValueDistance()
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class _Column:
 
     run: Run
     name: str
-    asked: Secrecy
+    asked: SensitivePromise
     counts: Counts
-    ground: Ground
+    value_distance: ValueDistance
 
 
 @dataclass
@@ -50,23 +50,23 @@ class _Finding:
 def check_promises(
     run: Run,
     aliases: Mapping[str, str],
-    secrecy: Mapping[str, Secrecy],
+    sensitive_promises: Mapping[str, SensitivePromise],
     *,
     persons: bool,
     missing: Sequence[str] = (),
-    grounds: Mapping[str, Ground] | None = None,
+    value_distances: Mapping[str, ValueDistance] | None = None,
 ) -> list[Check]:
-    """One check for each promise about each sensitive column; `secrecy` and `grounds` are by the columns' names."""
+    """One check for each promise about each sensitive column; `sensitive_promises` and `value_distances` are by the columns' names."""
     quasi = [alias for alias in aliases if alias.startswith("q")]
     alias_of = {name: alias for alias, name in aliases.items() if alias.startswith("s")}
-    unknown = [name for name, asked in secrecy.items() if asked.asked and name not in alias_of]
+    unknown = [name for name, asked in sensitive_promises.items() if asked.asked and name not in alias_of]
     if unknown:
         raise RequestError([f"Column {name!r} has promises, but is no sensitive column of the release." for name in unknown])
     checks = []
-    for name, asked in secrecy.items():
+    for name, asked in sensitive_promises.items():
         for promise in asked.asked:
-            ground = (grounds or {}).get(name, UNGROUNDED)
-            column = _Column(run, name, asked, Counts(quasi, alias_of[name], persons, missing), ground)
+            value_distance = (value_distances or {}).get(name, UNGROUNDED)
+            column = _Column(run, name, asked, Counts(quasi, alias_of[name], persons, missing), value_distance)
             checks.append(_checked(promise, column))
     return checks
 
@@ -144,8 +144,8 @@ def _recursive(column: _Column) -> _Finding:
 
 def _t(column: _Column) -> _Finding:
     most, distance = column.asked.t or 0.0, column.asked.distance
-    require_places(column.run, column.name, column.counts, distance, column.ground)
-    query = distance_query(column.counts, distance, column.ground)
+    require_places(column.run, column.name, column.counts, distance, column.value_distance)
+    query = distance_query(column.counts, distance, column.value_distance)
     found = column.run(query)[0][0]
     figure = None if found is None else float(found)
     meaning = f"largest distance ({distance}) of the values of {column.name!r} in a class from those of the release"

@@ -16,12 +16,12 @@ from typing import Any
 from kohort.auditor import dates, grid, sizes
 from kohort.auditor.counts import Run, literal
 from kohort.auditor.evidence import Check, Evidence, Verdict
-from kohort.auditor.promises import Ground, check_promises
-from kohort.schema.promises import Promise, Secrecy
+from kohort.auditor.promises import ValueDistance, check_promises
+from kohort.schema.promises import Promise, SensitivePromise
 from kohort.schema.published_text import Labels, days, interval
 from kohort.schema.trees import Tree
 
-__all__ = ["Ground", "Layout", "Original", "Run", "audit"]
+__all__ = ["ValueDistance", "Layout", "Original", "Run", "audit"]
 
 MEAN_TOLERANCE = 1e-8  # of the column's spread: means are published rounded
 
@@ -76,14 +76,14 @@ def audit(
     original: Original | None = None,
     withheld: Sequence[str] | None = None,
     *,
-    secrecy: Mapping[str, Secrecy] | None = None,
+    sensitive_promises: Mapping[str, SensitivePromise] | None = None,
     persons: bool = False,
     missing: Sequence[str] = (),
-    grounds: Mapping[str, Ground] | None = None,
+    value_distances: Mapping[str, ValueDistance] | None = None,
 ) -> Evidence:
     """Ask the release whether it keeps the promise; with its original, also whether every row, column and cell is right.
 
-    `secrecy` is what is promised of each sensitive column, `grounds` what its distances need, both by the column's name;
+    `sensitive_promises` is what is promised of each sensitive column, `value_distances` what its distances need, both by the column's name;
     `missing` are texts that stand for missing in them. With `persons`, `matched` has `u1_original`: whose each row is.
     """
     aliases = layout.aliases
@@ -108,7 +108,9 @@ def audit(
             sql=(counted,),
         ),
         sizes.wildcard(run, quasi, classes, promise.k, persons=persons),
-        *check_promises(run, aliases, secrecy or {}, persons=persons, missing=missing, grounds=grounds),
+        *check_promises(
+            run, aliases, sensitive_promises or {}, persons=persons, missing=missing, value_distances=value_distances
+        ),
     ]
     if withheld is not None:
         checks += _other_columns(found_columns, aliases, withheld)

@@ -19,7 +19,7 @@ from kohort.encoding.encode import Distinct, by_bytes, distinct, made_axis, on_t
 from kohort.errors import RequestError, gathered
 from kohort.schema import date_formats as calendars
 from kohort.schema.columns import Schema
-from kohort.schema.promises import Secrecy
+from kohort.schema.promises import SensitivePromise
 from kohort.schema.tree_rules import Rule
 from kohort.schema.trees import Tree
 
@@ -41,7 +41,7 @@ class SensitiveColumn:
     """One sensitive column that something is promised about."""
 
     name: str
-    asked: Secrecy
+    asked: SensitivePromise
     codes: NDArray[np.int64]
     """(rows): 0, 1, ... without gaps."""
     limits: NDArray[np.float64]
@@ -65,11 +65,13 @@ class SensitiveColumn:
         return replace(self, codes=codes, limits=self.limits[held], leaves=leaves)
 
 
-def encode_sensitive(table: pa.Table, schema: Schema, secrecy: Mapping[str, Secrecy]) -> tuple[SensitiveColumn, ...]:
+def encode_sensitive(
+    table: pa.Table, schema: Schema, sensitive_promises: Mapping[str, SensitivePromise]
+) -> tuple[SensitiveColumn, ...]:
     """The sensitive columns about which something is promised; every mistake at once."""
     sensitive: list[SensitiveColumn] = []
     problems: list[str] = []
-    for name, asked in secrecy.items():
+    for name, asked in sensitive_promises.items():
         if asked.asked:
             with gathered(problems):
                 held, places = distinct(same_zeros(table.column(name)), name, schema.missing)
@@ -103,7 +105,7 @@ def nobody(name: str, rows: int, first: int | None) -> RequestError:
     )
 
 
-def sensitive_column_of(held: Distinct, schema: Schema, asked: Secrecy) -> SensitiveColumn:
+def sensitive_column_of(held: Distinct, schema: Schema, asked: SensitivePromise) -> SensitiveColumn:
     """A sensitive column by its different values alone: the codes are those of the values, the last is for missing."""
     name, values = held.name, held.values
     texts, by_text = by_bytes(values, name)
@@ -122,7 +124,7 @@ def sensitive_column_of(held: Distinct, schema: Schema, asked: Secrecy) -> Sensi
     return SensitiveColumn(name, asked, codes, _limits(name, asked, code_of_text, gone + len(values)), scale, leaves)
 
 
-def _limits(name: str, asked: Secrecy, code_of_text: Mapping[str, int], values: int) -> NDArray[np.float64]:
+def _limits(name: str, asked: SensitivePromise, code_of_text: Mapping[str, int], values: int) -> NDArray[np.float64]:
     default, named = asked.limits
     absent = [text for text in named if text not in code_of_text]
     if absent:

@@ -75,7 +75,7 @@ class MemoryEngine:
     def encode(self) -> None:
         job, table = self._job, self._table
         with self._progress.step("encode"):
-            columns = sensitive.encode_sensitive(table, self._schema, job.secrecy())
+            columns = sensitive.encode_sensitive(table, self._schema, job.sensitive_promises())
             units = sensitive.encode_units(table, self._schema)
             self._constraints = Constraints(job.promise, table.num_rows, columns, units, suppress=job.suppress)
             self._constraints.require_whole_table()

@@ -25,7 +25,7 @@ from kohort.errors import MachineError, RequestError, did_you_mean, nearest
 from kohort.job.settings import apply_preset, column_mistakes, fold, promise_mistakes, tree_path
 from kohort.methods import METHODS, Method, Options
 from kohort.schema.columns import Column, Role
-from kohort.schema.promises import Promise, Secrecy
+from kohort.schema.promises import Promise, SensitivePromise
 from kohort.schema.tree_rules import is_misspelt, is_short
 from kohort.schema.workload import Workload
 
@@ -150,13 +150,13 @@ class Job(BaseModel):
     def names(self, role: Role) -> list[str]:
         return [name for name, column in self.columns.items() if column.role == role]
 
-    def secrecy(self) -> dict[str, Secrecy]:
+    def sensitive_promises(self) -> dict[str, SensitivePromise]:
         """What is promised about each sensitive column."""
         return {name: self.columns[name].over(self.promise) for name in self.names("sensitive")}
 
     def measured(self) -> list[str]:
         """Sensitive columns between whose values a distance counts that needs a tree or an order."""
-        return [name for name, asked in self.secrecy().items() if asked.t is not None and asked.distance != "equal"]
+        return [name for name, asked in self.sensitive_promises().items() if asked.t is not None and asked.distance != "equal"]
 
     def compared(self) -> list[str]:
         """Sensitive columns that the method looks at too."""

@@ -36,7 +36,7 @@ def fold(nested: dict[str, Any], settings: Mapping[str, Any], of_job: Collection
     nested.setdefault("columns", {})
     if isinstance(nested["columns"], dict):
         problems += _fold_roles(nested["columns"], given)
-        _fold_secrecy(nested, given)
+        _fold_sensitive_promises(nested, given)
         problems += _fold_columns(nested, given)
     nested.update({name: _plain(given[name]) for name in given if name in of_job and name not in TABLES})
     return problems
@@ -64,7 +64,7 @@ def _fold_roles(columns: dict[str, Any], given: Mapping[str, Any]) -> list[str]:
     return problems
 
 
-def _fold_secrecy(nested: dict[str, Any], given: Mapping[str, Any]) -> None:
+def _fold_sensitive_promises(nested: dict[str, Any], given: Mapping[str, Any]) -> None:
     """A promise about sensitive values holds for every sensitive column, unless it names the columns it is about."""
     columns = {name: column for name, column in nested["columns"].items() if isinstance(column, dict)}
     sensitive = {name for name, column in columns.items() if column.get("role") == "sensitive"}

@@ -17,7 +17,7 @@ from kohort.errors import RequestError, did_you_mean, gathered, listed
 from kohort.schema import date_formats as calendars
 from kohort.schema import tree_rules as tree_builders
 from kohort.schema import trees as hierarchies
-from kohort.schema.promises import Secrecy
+from kohort.schema.promises import SensitivePromise
 from kohort.schema.tree_rules import Rule
 from kohort.schema.trees import Tree
 from kohort.schema.value_types import Kind
@@ -39,7 +39,7 @@ ROW_LIKE = 0.25  # share of the names that look like cells from which a header i
 SMALL_TABLE = 20  # below this many rows most columns are near-unique by chance
 
 
-class Column(Secrecy):
+class Column(SensitivePromise):
     """What is asked of one column; what is promised about it, if it is sensitive."""
 
     role: Role

@@ -1,6 +1,6 @@
 """What is promised: pure definitions. Whether a group of rows keeps a promise is asked of `checks`.
 
-k speaks of every row; the others speak of one sensitive column each, so each column may have its own (`Secrecy`). Where a
+k speaks of every row; the others speak of one sensitive column each, so each column may have its own (`SensitivePromise`). Where a
 person has several rows, all of them count persons: a value is counted once for each person who holds it.
 """
 
@@ -110,7 +110,7 @@ Distance = Literal["equal", "ordered", "tree"]
 Share = Annotated[float, Field(gt=0, lt=1)]
 
 
-class Secrecy(BaseModel):
+class SensitivePromise(BaseModel):
     """What is promised about one sensitive column: nothing, where nothing is asked."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -160,7 +160,7 @@ class Secrecy(BaseModel):
     @property
     def asked(self) -> list[str]:
         """The names of `DEFINITIONS` that are promised."""
-        return [name for name in SECRECY if getattr(self, name) is not None]
+        return [name for name in SENSITIVE_PROMISES if getattr(self, name) is not None]
 
     @property
     def limits(self) -> tuple[float, dict[str, float]]:
@@ -174,18 +174,18 @@ class Secrecy(BaseModel):
     def distance(self) -> Distance:
         return self.t_distance or "equal"
 
-    def over(self, others: Secrecy) -> Secrecy:
+    def over(self, others: SensitivePromise) -> SensitivePromise:
         """What this one asks, and where it asks nothing what the others ask."""
         own = {name: value for name in SETTINGS if (value := getattr(self, name)) is not None}
-        return Secrecy.model_construct(**{name: getattr(others, name) for name in SETTINGS} | own)
+        return SensitivePromise.model_construct(**{name: getattr(others, name) for name in SETTINGS} | own)
 
 
-SECRECY = tuple(name for name in DEFINITIONS if name != "k")
-SETTINGS = tuple(Secrecy.model_fields)
+SENSITIVE_PROMISES = tuple(name for name in DEFINITIONS if name != "k")
+SETTINGS = tuple(SensitivePromise.model_fields)
 """The settings of a sensitive column's promises, by which they are asked for everywhere."""
 
 
-class Promise(Secrecy):
+class Promise(SensitivePromise):
     """The promises of one job: k, and what holds for every sensitive column that has no word of its own."""
 
     k: int = Field(default=5, ge=2, lt=1 << 31, description=DEFINITIONS["k"].meaning)

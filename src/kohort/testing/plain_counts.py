@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import Any
 
 from kohort.job.job import Job
-from kohort.schema.promises import Secrecy
+from kohort.schema.promises import SensitivePromise
 from kohort.testing.sample_tables import SECRET_TREE
 
 Value = str | None
@@ -55,12 +55,12 @@ def recursive_c(here: Held, l: int) -> float:  # noqa: E741 - its name in every 
     return falling[0] / sum(falling[l - 1 :]) if len(falling) >= l else math.inf
 
 
-def distance(here: Held, everybody: Held, ground: str) -> float:
+def distance(here: Held, everybody: Held, value_distance: str) -> float:
     """How much of a class's distribution must be moved how far to make the whole table's."""
     gaps = {value: here.shares.get(value, 0.0) - share for value, share in everybody.shares.items()}
-    if ground == "equal":
+    if value_distance == "equal":
         return sum(gap for gap in gaps.values() if gap > 0)
-    if ground == "ordered":
+    if value_distance == "ordered":
         return sum(map(abs, accumulate(gaps[value] for value in everybody.in_order))) / max(1, len(gaps) - 1)
     surplus: Counter[tuple[str, ...]] = Counter()  # by node of the tree, each named by its path from the root
     height: Counter[tuple[str, ...]] = Counter()
@@ -85,12 +85,12 @@ def disclosure(here: Held, everybody: Held) -> float:
     return max(abs(math.log2(here.shares[value] / share)) for value, share in everybody.shares.items())
 
 
-def _keeps_alpha(asked: Secrecy, here: Held, _everybody: Held) -> bool:
+def _keeps_alpha(asked: SensitivePromise, here: Held, _everybody: Held) -> bool:
     limit, limits = asked.limits
     return all(count <= limits.get(value or "", limit) * here.persons + TINY for value, count in here.counts.items())
 
 
-def _keeps_beta(asked: Secrecy, here: Held, everybody: Held) -> bool:
+def _keeps_beta(asked: SensitivePromise, here: Held, everybody: Held) -> bool:
     beta = asked.beta or 0.0
     basic = asked.beta_kind == "basic"
     return all(
@@ -99,7 +99,7 @@ def _keeps_beta(asked: Secrecy, here: Held, everybody: Held) -> bool:
     )
 
 
-KEEPS: dict[str, Callable[[Secrecy, Held, Held], bool]] = {
+KEEPS: dict[str, Callable[[SensitivePromise, Held, Held], bool]] = {
     "alpha": _keeps_alpha,
     "l": lambda asked, here, _: len(here.counts) >= (asked.l or 0),
     "entropy_l": lambda asked, here, _: entropy_l(here) >= (asked.entropy_l or 0) - TINY,
@@ -120,7 +120,7 @@ def broken(
     whose = range(len(rows)) if persons is None else persons
     small = any(len({whose[row] for row in members}) < job.promise.k for members in classes)
     found = ["k"] if small or not classes else []
-    for name, asked in job.secrecy().items():
+    for name, asked in job.sensitive_promises().items():
         if not asked.asked:
             continue
         values = [value_of(row[name], job) for row in rows]

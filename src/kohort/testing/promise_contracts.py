@@ -15,7 +15,7 @@ from kohort.encoding.axes import Objective
 from kohort.errors import PromiseError, RequestError
 from kohort.job.job import Job
 from kohort.methods import Method
-from kohort.schema.promises import SECRECY
+from kohort.schema.promises import SENSITIVE_PROMISES
 from kohort.testing.plain_counts import Held, grouped, value_of
 from kohort.testing.promise_settings import BINDING, PARAMETERS, STRONGEST, TYPICAL, with_promises
 from kohort.testing.requirements import identity, refusals_allowed, require_kept, require_raises
@@ -112,7 +112,7 @@ def kept_together(method: Method) -> None:
             "missing": draw(st.sampled_from(((), ("rabies",)))),
             "ranges": draw(st.sampled_from(("tight", "grid"))),
         }
-        for promise in draw(st.lists(st.sampled_from(SECRECY), min_size=2, max_size=4, unique=True)):
+        for promise in draw(st.lists(st.sampled_from(SENSITIVE_PROMISES), min_size=2, max_size=4, unique=True)):
             asked |= draw(PARAMETERS[promise])
         return asked
 
@@ -126,7 +126,7 @@ def kept_by_each_column(method: Method) -> None:
     def by_column(draw: st.DrawFn) -> dict[str, Any]:
         asked: dict[str, Any] = {"sensitive": ("secret", "score")}
         for column in asked["sensitive"]:
-            drawn = draw(PARAMETERS[draw(st.sampled_from(SECRECY))])
+            drawn = draw(PARAMETERS[draw(st.sampled_from(SENSITIVE_PROMISES))])
             for name, value in drawn.items():
                 if isinstance(value, Mapping):
                     value = {"default": min(value.values())}  # noqa: PLW2901 - columns name their values in `kept_alone`
@@ -156,7 +156,7 @@ def kept_when_improved(method: Method) -> None:
         }
         if asked["objective"] == "class":
             asked["label"] = draw(st.sampled_from(("ward", "few")))
-        return asked | draw(PARAMETERS[draw(st.sampled_from(("k", *SECRECY)))])
+        return asked | draw(PARAMETERS[draw(st.sampled_from(("k", *SENSITIVE_PROMISES)))])
 
     with_promises(method, searches(), require_kept, EXAMPLES)
 

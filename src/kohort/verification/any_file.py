@@ -11,14 +11,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kohort.auditor import Check, Layout, Run, grid
-from kohort.auditor.promises import Ground
+from kohort.auditor.promises import ValueDistance
 from kohort.encoding import sensitive
 from kohort.errors import RequestError
 from kohort.job.job import Job
 from kohort.schema.columns import Schema, load_trees
-from kohort.schema.promises import Secrecy
+from kohort.schema.promises import SensitivePromise
 from kohort.tables import tables
-from kohort.verification.expected import grounds_of
+from kohort.verification.expected import value_distances_of
 
 UNSEEN = "rows were counted: which of them belong to one person cannot be seen in the file"
 
@@ -27,8 +27,8 @@ UNSEEN = "rows were counted: which of them belong to one person cannot be seen i
 class Asked:
     """The promises that a file can be asked about."""
 
-    secrecy: Mapping[str, Secrecy]
-    grounds: Mapping[str, Ground]
+    sensitive_promises: Mapping[str, SensitivePromise]
+    value_distances: Mapping[str, ValueDistance]
     units: Mapping[str, pa.ChunkedArray] | None
     """The column that tells persons apart, where the file holds it although it should not."""
     steps: Mapping[str, Decimal]
@@ -37,22 +37,25 @@ class Asked:
 
     @classmethod
     def of(cls, job: Job, release: pa.Table | Path, names: Sequence[str]) -> Asked:
-        secrecy, not_run, units = job.secrecy(), [], None
+        sensitive_promises, not_run, units = job.sensitive_promises(), [], None
         for unit in job.names("unit"):
             if unit in names:
                 units = {"u1": tables.as_text(_columns(release, [unit]).column(unit))}
                 continue
             # Not passed: who asks for persons must not be told that rows are enough.
             not_run.append(Check("persons", "seen", "not in the file", "fail", f"{UNSEEN}; --drop {unit} asks for rows"))
-            for name, asked in secrecy.items():  # shares of rows are not those of persons; different values are the same
+            for (
+                name,
+                asked,
+            ) in sensitive_promises.items():  # shares of rows are not those of persons; different values are the same
                 unseen = [promise for promise in asked.asked if promise != "l"]
                 not_run += [Check(f"{promise} {name}", None, None, "not run", UNSEEN) for promise in unseen]
-            secrecy = {name: Secrecy(l=asked.l) for name, asked in secrecy.items()}
+            sensitive_promises = {name: SensitivePromise(l=asked.l) for name, asked in sensitive_promises.items()}
         quasi = [job.columns[name] for name in job.names("quasi")]
         untyped = [one for one in quasi if one.kind is None and one.step is None and one.hierarchy is None]
         if job.ranges == "grid" and untyped:
             not_run.append(Check("grid", 0, None, "not run", "columns whose type the job does not say: their step is not known"))
-        return cls(secrecy, _grounds(job, release, secrecy), units, _steps(job), not_run)
+        return cls(sensitive_promises, _value_distances(job, release, sensitive_promises), units, _steps(job), not_run)
 
     def grid(self, run: Run, layout: Layout) -> list[Check]:
         """Whether ranges end on the grid that the job asks for."""
@@ -60,10 +63,14 @@ class Asked:
         return [grid.check(run, steps, commas=steps)] if steps else []
 
 
-def _grounds(job: Job, release: pa.Table | Path, secrecy: Mapping[str, Secrecy]) -> dict[str, Ground]:
+def _value_distances(
+    job: Job, release: pa.Table | Path, sensitive_promises: Mapping[str, SensitivePromise]
+) -> dict[str, ValueDistance]:
     """How far values are apart, where that takes a tree or an order."""
     measured = {
-        name: Secrecy(t=asked.t, t_distance=asked.t_distance) for name, asked in secrecy.items() if name in job.measured()
+        name: SensitivePromise(t=asked.t, t_distance=asked.t_distance)
+        for name, asked in sensitive_promises.items()
+        if name in job.measured()
     }
     measured = {name: asked for name, asked in measured.items() if asked.t is not None}
     if not measured:
@@ -72,7 +79,7 @@ def _grounds(job: Job, release: pa.Table | Path, secrecy: Mapping[str, Secrecy])
     if problems:
         raise RequestError(problems)
     schema = Schema(job.columns, tuple(measured), trees, job.missing)
-    return grounds_of(sensitive.encode_sensitive(_columns(release, list(measured)), schema, measured))
+    return value_distances_of(sensitive.encode_sensitive(_columns(release, list(measured)), schema, measured))
 
 
 def _steps(job: Job) -> dict[str, Decimal]:

@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from kohort.auditor import Layout, Run
-from kohort.auditor.promises import Ground, tree_rows
+from kohort.auditor.promises import ValueDistance, tree_rows
 from kohort.errors import MachineError, RequestError
 from kohort.schema.trees import Tree
 from kohort.tables import staging, tables
@@ -41,13 +41,13 @@ def release_view(
     layout: Layout,
     threads: int,
     originals: Mapping[str, pa.ChunkedArray] | Path | None = None,
-    grounds: Mapping[str, Ground] | None = None,
+    value_distances: Mapping[str, ValueDistance] | None = None,
     memory: int | None = None,
 ) -> Iterator[Run]:
     """A function that runs SQL on the release. `originals` are source columns, row by row as the release has them, by alias,
     or a Parquet file of them.
 
-    Among them may be `u1`, whose each row is. `grounds` tell how far values of sensitive columns are apart, by column name.
+    Among them may be `u1`, whose each row is. `value_distances` tell how far values of sensitive columns are apart, by column name.
     `memory` is how many bytes this may take.
     """
     is_open = False
@@ -72,9 +72,9 @@ def release_view(
             if originals is not None:
                 _register_originals(connection, originals)
             for alias, name in layout.aliases.items():
-                ground = (grounds or {}).get(name)
-                if ground is not None and ground.tree is not None:
-                    _register_tree(connection, alias, ground.tree)
+                value_distance = (value_distances or {}).get(name)
+                if value_distance is not None and value_distance.tree is not None:
+                    _register_tree(connection, alias, value_distance.tree)
             is_open = True
             yield lambda sql: connection.execute(sql).fetchall()
         except (duckdb.InterruptException, RuntimeError) as error:  # how DuckDB tells of a Ctrl-C during a query

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.auditor import Layout, Original
-from kohort.auditor.promises import Ground
+from kohort.auditor.promises import ValueDistance
 from kohort.encoding.axes import Axis, DateAxis, NumericAxis, TreeAxis
 from kohort.encoding.sensitive import SensitiveColumn
 from kohort.schema.columns import Schema
@@ -84,10 +84,12 @@ class Claims:
         return column if alias in original.typed and alias not in original.labels else tables.as_text(column)
 
 
-def grounds_of(sensitive: Iterable[SensitiveColumn]) -> dict[str, Ground]:
+def value_distances_of(sensitive: Iterable[SensitiveColumn]) -> dict[str, ValueDistance]:
     """How far sensitive values are apart, as the auditor is to measure it."""
     return {
-        sensitive_column.name: Ground(sensitive_column.scale.tree, sensitive_column.scale.dates, sensitive_column.scale.comma)
+        sensitive_column.name: ValueDistance(
+            sensitive_column.scale.tree, sensitive_column.scale.dates, sensitive_column.scale.comma
+        )
         for sensitive_column in sensitive
     }
 

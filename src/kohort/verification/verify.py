@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from kohort import auditor
 from kohort.auditor import Evidence, Original, Run
-from kohort.auditor.promises import Ground
+from kohort.auditor.promises import ValueDistance
 from kohort.encoding.axes import Axis
 from kohort.encoding.sensitive import SensitiveColumn
 from kohort.errors import AuditError
@@ -19,7 +19,7 @@ from kohort.schema.columns import Schema
 from kohort.tables import tables
 from kohort.tables.tables import Format
 from kohort.verification.duckdb_views import columns_of, release_view
-from kohort.verification.expected import Claims, grounds_of
+from kohort.verification.expected import Claims, value_distances_of
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Proof:
     """The types of the source's columns."""
     claims: Claims
     original: Original
-    grounds: Mapping[str, Ground]
+    value_distances: Mapping[str, ValueDistance]
 
     @classmethod
     def of(
@@ -40,7 +40,7 @@ class Proof:
     ) -> Proof:
         """`rows` is how many the release must have."""
         claims = Claims.of(schema)
-        return cls(job, schema, kinds, claims, claims.original(schema, axes, kinds, rows), grounds_of(sensitive))
+        return cls(job, schema, kinds, claims, claims.original(schema, axes, kinds, rows), value_distances_of(sensitive))
 
     @property
     def sources(self) -> list[str]:
@@ -67,7 +67,7 @@ class Proof:
         memory: int | None = None,
     ) -> Evidence:
         """What DuckDB finds."""
-        with release_view(release, form, self.claims.layout, threads, originals, self.grounds, memory) as run:
+        with release_view(release, form, self.claims.layout, threads, originals, self.value_distances, memory) as run:
             return self.ask(run, columns_of(release, form), form)
 
     def ask(self, run: Run, columns: Sequence[str], form: Format | None) -> Evidence:
@@ -78,10 +78,10 @@ class Proof:
             self.job.promise,
             columns,
             self.original,
-            secrecy=self.job.secrecy(),
+            sensitive_promises=self.job.sensitive_promises(),
             persons=bool(self.schema.named("unit")),
             missing=self.claims.missing(self.schema, self.kinds, form),
-            grounds=self.grounds,
+            value_distances=self.value_distances,
         )
 
 

@@ -21,7 +21,7 @@ from kohort.schema.columns import Schema
 
 def coded_columns(job: Job) -> list[str]:
     """The columns whose different values must be known."""
-    promised = [name for name, asked in job.secrecy().items() if asked.asked]
+    promised = [name for name, asked in job.sensitive_promises().items() if asked.asked]
     label = [job.label] if job.label is not None else []
     return list(dict.fromkeys([*job.names("quasi"), *promised, *label, *job.compared()]))
 
@@ -31,7 +31,7 @@ def coded_table(job: Job, schema: Schema, held: Mapping[str, Distinct], rows: in
     problems: list[str] = []
     codings: dict[str, Coding] = {}
     sensitive: list[SensitiveColumn] = []
-    for name, asked in job.secrecy().items():
+    for name, asked in job.sensitive_promises().items():
         if asked.asked:
             with gathered(problems):
                 sensitive.append(sensitive_column_of(held[name], schema, asked))

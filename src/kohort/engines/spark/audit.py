@@ -27,7 +27,11 @@ def audited(proof: Proof, names: Sequence[str], release: Any, rows: Any, proven:
     aliases = proof.claims.layout.aliases
     shown = [_shown(alias, by_name[name]) for alias, name in aliases.items()]
     originals = [name for name in rows.columns if name.endswith("_original")]
-    trees = {alias: ground.tree for alias, name in aliases.items() if (ground := proof.grounds.get(name)) and ground.tree}
+    trees = {
+        alias: value_distance.tree
+        for alias, name in aliases.items()
+        if (value_distance := proof.value_distances.get(name)) and value_distance.tree
+    }
     spark = release.sparkSession
     views = {"release": places.selectExpr(*shown), "matched": rows.selectExpr(*shown, *originals)}
     for alias, tree in trees.items():
