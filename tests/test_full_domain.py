@@ -338,7 +338,7 @@ def test_classes_of_table_10(public_data):
 def test_a_class_that_stands_may_fail_once_those_left_out_join_it(method):
     """So a coarser recoding may be refused where a finer one is not: what fails there says nothing of the finer one."""
     under_one, under_another = oracles.TREE[0], oracles.TREE[-1]
-    beside = next(line for line in oracles.TREE[1:] if line[1] == under_one[1] != under_another[1])
-    values = [under_one[0]] * 10 + [beside[0]] * 2 + [under_another[0]] * 10
+    extra = next(line for line in oracles.TREE[1:] if line[1] == under_one[1] != under_another[1])
+    values = [under_one[0]] * 10 + [extra[0]] * 2 + [under_another[0]] * 10
     engine = engine_for({"tree": values, SECRET: ["w", "x"] * 5 + ["w"] * 2 + ["y", "z"] * 5}, method, 2, alpha=0.5, suppress=0.2)
     assert sorted(engine.labels().tolist()) == [-1] * 2 + [0] * 10 + [1] * 10

@@ -455,8 +455,8 @@ def test_every_offer_runs_by_itself(tmp_path, name, trees):
     text, job = (tmp_path / "job.toml").read_text(encoding="utf-8"), tmp_path / "asked.toml"
     grid = next(line for line in offers(text) if line.startswith("# ranges = "))
     for line in offers(text):
-        beside = [grid] if line.startswith("# step = ") else []  # which it says that it serves
-        job.write_text(taken(text, line, *beside), encoding="utf-8")
+        extra = [grid] if line.startswith("# step = ") else []  # which it says that it serves
+        job.write_text(taken(text, line, *extra), encoding="utf-8")
         assert kh.anonymize(table, job, method="mondrian").evidence.passed, line
     assert {line.split()[1] for line in offers(text)} >= {"ranges", "preset", "k", "step", "l", "hierarchy"}
     every = [line for line in offers(text) if not line.startswith(("# k = ", "# hierarchy = "))]

@@ -40,8 +40,8 @@ def release_of(*classes):
 
 
 def worst(release, promise, **given):
-    beside = {name: given.pop(name) for name in ("persons", "missing", "tree") if name in given}
-    return promise_oracles.worst(release, ["q"], "s", promise, given, **beside)
+    extra = {name: given.pop(name) for name in ("persons", "missing", "tree") if name in given}
+    return promise_oracles.worst(release, ["q"], "s", promise, given, **extra)
 
 
 # --- the oracles, by hand
@@ -124,7 +124,7 @@ def test_missing_and_star_are_classes_of_their_own():
     assert promise_oracles.worst(release, ["q", "r"], "s", "k", {}) == 1
 
 
-BESIDE = ("secret", "person")
+EXTRA = ("secret", "person")
 COUNTS = st.dictionaries(st.sampled_from(["", "a", "b", "c"]), st.integers(1, 6), min_size=1)
 
 
@@ -192,7 +192,7 @@ def test_the_public_count_agrees_with_sql(table, asked, cut, persons):
 )
 def test_the_audit_agrees_with_sql(table, asked, cut, unit):
     """`kohort.audit` of any classes, good or bad: it fails for the promises that the oracle finds broken, and for no other."""
-    told = pa.table({"few": [str(row % cut) for row in range(table.num_rows)], **{name: table.column(name) for name in BESIDE}})
+    told = pa.table({"few": [str(row % cut) for row in range(table.num_rows)], **{name: table.column(name) for name in EXTRA}})
     held = {"default", *told.column("secret").to_pylist()}
     if isinstance(asked.get("alpha"), dict) and not held.issuperset(asked["alpha"]):
         return
@@ -201,7 +201,7 @@ def test_the_audit_agrees_with_sql(table, asked, cut, unit):
         quasi="few",
         sensitive="secret",
         unit=unit,
-        drop=[name for name in BESIDE if name not in {"secret", *unit}],
+        drop=[name for name in EXTRA if name not in {"secret", *unit}],
         hierarchy=trees,
         k=2,
         **asked,

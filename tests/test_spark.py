@@ -178,9 +178,9 @@ def test_a_release_is_never_written_over_or_among_what_it_is_made_from(spark, tm
     before = sorted(path.name for path in folder.iterdir())
     asked: dict[str, Any] = {"quasi": QUASI, "sensitive": "s1", "k": 5, "spark": spark, "force": True}
     frame = spark.read.parquet(str(folder))
-    inside, beside = folder / "in.parquet", tmp_path / "x.parquet"
+    inside, extra = folder / "in.parquet", tmp_path / "x.parquet"
     over = [(source, folder) for source in (frame, folder, f"file://{folder}")]
-    among = [(folder, inside), (f"file://{folder}", inside), (f"file://{tmp_path}/*.parquet", beside)]
+    among = [(folder, inside), (f"file://{folder}", inside), (f"file://{tmp_path}/*.parquet", extra)]
     for source, target in over + among:
         with pytest.raises(RequestError, match="made from"):
             kh.anonymize(source, **asked, output=target)

@@ -276,7 +276,7 @@ class Points:
     weights: tuple[float, ...]
     exact: Mapping[int, Numbers] = field(default_factory=dict)
     """True values of the axes whose codes are bins."""
-    beside: Points | None = None
+    extra: Points | None = None
     """The sensitive columns as points, for methods that look at them too."""
     whole: Whole | None = None
     """The whole table, if these are some of its points."""
@@ -315,10 +315,10 @@ class Points:
     def take(self, order: NDArray[np.int64]) -> Points:
         """The same points in another order."""
         exact = {axis: values[order] for axis, values in self.exact.items()}
-        beside, label = (None if other is None else other.take(order) for other in (self.beside, self.label))
+        extra, label = (None if other is None else other.take(order) for other in (self.extra, self.label))
         codes = np.take(self.codes, order, axis=0)
         wanted = None if self.wanted is None else self.wanted._replace(members=np.take(self.wanted.members, order, axis=0))
-        return replace(self, codes=codes, exact=exact, beside=beside, whole=self.whole or self, label=label, wanted=wanted)
+        return replace(self, codes=codes, exact=exact, extra=extra, whole=self.whole or self, label=label, wanted=wanted)
 
     def searched(self) -> Points:
         """The points as a search for the objective sees them: a label is one axis more."""

@@ -89,7 +89,7 @@ class MemoryEngine:
                 wanted = steering.wanted(self._questions, self._points, self._schema.named("sensitive"))
                 self._points = replace(self._points, wanted=wanted)
             if job.compared():
-                self._points = replace(self._points, beside=encoding.encode(table, self._schema, job.compared()))
+                self._points = replace(self._points, extra=encoding.encode(table, self._schema, job.compared()))
 
     def partition(self) -> None:
         points = self._points

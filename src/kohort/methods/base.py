@@ -81,7 +81,7 @@ class Method:
     goes_by_workload: bool = False
     """Whether it groups by a workload, if there is one, also before improvement."""
     uses_sensitive: Callable[[Any], bool] = lambda _options: False
-    """Whether it looks at the sensitive columns too, given these options: they are then `points.beside`."""
+    """Whether it looks at the sensitive columns too, given these options: they are then `points.extra`."""
 
     def to_dict(self) -> dict[str, Any]:
         """What a user may want to know of it, as `kohort methods --json` prints it."""

@@ -27,10 +27,10 @@ def uses_sensitive(options: FeatureOptions) -> bool:
 
 def compared(points: Points, options: FeatureOptions) -> Points:
     """The points, with the sensitive columns as further axes if they are asked for."""
-    beside = points.beside
-    if options.features == "quasi" or beside is None or not beside.axes:
+    extra = points.extra
+    if options.features == "quasi" or extra is None or not extra.axes:
         return points
     own = len(points.axes)
-    exact = {**points.exact, **{own + axis: values for axis, values in beside.exact.items()}}
-    codes = np.column_stack([points.codes, beside.codes])
-    return Points(codes, points.axes + beside.axes, points.weights + beside.weights, exact)
+    exact = {**points.exact, **{own + axis: values for axis, values in extra.exact.items()}}
+    codes = np.column_stack([points.codes, extra.codes])
+    return Points(codes, points.axes + extra.axes, points.weights + extra.weights, exact)

@@ -68,9 +68,9 @@ def advise(entries: Sequence[Entry]) -> Advice | None:
     equal = [method for method in near if not error[method] > NEAR * fewest]  # nobody asked: they are all equal
     taken = DEFAULT if DEFAULT in equal else min(equal, key=lambda method: (loss[method], seconds[method]))
     told = ", ".join(f"k={k:,}" for k in ks)
-    reasons = [f"It loses {loss[taken]:.4f} of a cell on average ({told}){_beside(taken, loss, '.4f')}"]
+    reasons = [f"It loses {loss[taken]:.4f} of a cell on average ({told}){_extra(taken, loss, '.4f')}"]
     if math.isfinite(error[taken]):
-        others = _beside(taken, error, ".2%")
+        others = _extra(taken, error, ".2%")
         reasons.append(f"Its release answers queries with a mean relative error of {error[taken]:.2%}{others}")
     usable = [method for method in whole if loss[method] <= USABLE * loss[taken]]
     fastest = min(usable, key=lambda method: (seconds[method], loss[method]))
@@ -88,7 +88,7 @@ def advise(entries: Sequence[Entry]) -> Advice | None:
     return Advice(taken, tuple(reasons))
 
 
-def _beside(taken: str, figures: Mapping[str, float], form: str) -> str:
+def _extra(taken: str, figures: Mapping[str, float], form: str) -> str:
     """How the best of the others does, as the end of a sentence."""
     others = {method: figure for method, figure in figures.items() if method != taken and math.isfinite(figure)}
     if not others:

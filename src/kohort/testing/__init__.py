@@ -47,8 +47,8 @@ from kohort.testing.promise_contracts import (
 )
 from kohort.testing.promise_settings import BINDING, PARAMETERS, STRONGEST, TYPICAL
 from kohort.testing.sample_tables import (
-    BESIDE,
     COLUMNS,
+    EXTRA,
     KINDS,
     QUASI,
     ROWS,
@@ -65,7 +65,7 @@ from kohort.testing.sample_tables import (
 
 __all__ = [
     "ALGORITHM_CONTRACTS",
-    "BESIDE",
+    "EXTRA",
     "BINDING",
     "COLUMNS",
     "ENGINE_CONTRACTS",

@@ -35,7 +35,7 @@ SECRET_TREE = (
     ("ebola", "infections", "*"),
     ("rabies", "*"),
 )
-BESIDE = ("secret", "score", "ward", "person")
+EXTRA = ("secret", "score", "ward", "person")
 KINDS = {
     "few": pa.int64(),
     "many": pa.int64(),
@@ -61,13 +61,13 @@ def tables(draw: st.DrawFn, least: int = 0, most: int = 40) -> pa.Table:
         name: draw(st.lists(st.one_of(st.none(), values) if draw(st.booleans()) else values, min_size=rows, max_size=rows))
         for name, values in COLUMNS.items()
     }
-    beside = {
+    extra = {
         "secret": _sensitive(draw, SECRETS, ("", None)),
         "score": _sensitive(draw, tuple(range(7)), (None,)),
         "ward": ["north", "", None],
         "person": list(range(max(1, rows // draw(st.integers(1, 3))))),
     }
-    cells |= {name: draw(st.lists(st.sampled_from(beside[name]), min_size=rows, max_size=rows)) for name in BESIDE}
+    cells |= {name: draw(st.lists(st.sampled_from(extra[name]), min_size=rows, max_size=rows)) for name in EXTRA}
     made = pa.table({name: pa.array(cells[name], kind) for name, kind in KINDS.items()})
     copies = draw(st.integers(1, 3))
     return pa.concat_tables([made] * copies)
@@ -156,7 +156,7 @@ def job_for(
         unit=unit,
         other="ward",
         allow="ward",
-        drop=[name for name in BESIDE if name not in {*sensitive, *unit, "ward"}],
+        drop=[name for name in EXTRA if name not in {*sensitive, *unit, "ward"}],
         hierarchy=settings.pop("hierarchy", trees),
         method=method.name,
         option=option,

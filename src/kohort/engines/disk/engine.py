@@ -205,15 +205,15 @@ class DiskEngine:
             for table, labels, order in self._ordered():
                 self._progress.check()
                 yield from self._publication(table, labels).batches(order)
-                beside = self._beside(proof, table.take(pa.array(order)), form)
+                extra = self._extra(proof, table.take(pa.array(order)), form)
                 with in_scratch(self._folder):
                     if writer is None:
                         options: dict[str, Any] = {"compression": "lz4", "write_statistics": False, "store_schema": False}
-                        writer = closing.enter_context(pq.ParquetWriter(originals, beside.schema, **options))
-                    writer.write_table(beside)
+                        writer = closing.enter_context(pq.ParquetWriter(originals, extra.schema, **options))
+                    writer.write_table(extra)
                 done[0] += len(order)
 
-    def _beside(self, proof: Proof, table: pa.Table, form: Format | None) -> pa.Table:
+    def _extra(self, proof: Proof, table: pa.Table, form: Format | None) -> pa.Table:
         """What the auditor is to see beside the release."""
         return pa.table({original_name(alias): cells for alias, cells in proof.originals(table.column, form).items()})
 

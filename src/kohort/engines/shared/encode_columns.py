@@ -63,7 +63,7 @@ def coded_table(job: Job, schema: Schema, held: Mapping[str, Distinct], rows: in
         suppress=job.suppress,
         template=replace(template, whole=facts_of(quasi.codings, held)),
         label=label,
-        beside=group("beside", job.compared()) if job.compared() else None,
+        extra=group("beside", job.compared()) if job.compared() else None,
         persons=persons,
         ordered=needs_order(job),
     )

@@ -60,14 +60,14 @@ class Coded:
     template: Points
     """Without rows: axes, weights, objective, and the whole table's facts."""
     label: Group | None = None
-    beside: Group | None = None
+    extra: Group | None = None
     persons: bool = False
     ordered: bool = False
     """Whether rows bring what breaks ties."""
 
     @property
     def groups(self) -> list[Group]:
-        return [group for group in (self.quasi, self.label, self.beside) if group is not None]
+        return [group for group in (self.quasi, self.label, self.extra) if group is not None]
 
     @cached_property
     def _fields(self) -> list[tuple[str, str, int]]:
@@ -131,8 +131,8 @@ class Coded:
     def points(self, words: NDArray[np.uint64]) -> Points:
         """Packed rows as points."""
         quasi = self._group(words, self.quasi)
-        label, beside = (None if group is None else self._group(words, group) for group in (self.label, self.beside))
-        return replace(self.template, codes=quasi.codes, exact=quasi.exact, label=label, beside=beside)
+        label, extra = (None if group is None else self._group(words, group) for group in (self.label, self.extra))
+        return replace(self.template, codes=quasi.codes, exact=quasi.exact, label=label, extra=extra)
 
     def _group(self, words: NDArray[np.uint64], group: Group) -> Points:
         axes = tuple(coding.axis for coding in group.codings)

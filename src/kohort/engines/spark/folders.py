@@ -108,7 +108,7 @@ class Folder:
         """A place beside the target; a name that begins with an underscore is no table for Spark and others."""
         self.require_free(force=force)
         self._sweep()
-        place, aside = self._beside(), self._beside()
+        place, aside = self._extra(), self._extra()
         note = place.suffix(NOTE)
         try:
             with_note = self._system.create(note)
@@ -141,7 +141,7 @@ class Folder:
                     self._system.delete(self._path(note.toString().removesuffix(NOTE)), True)
                     self._system.delete(note, False)
 
-    def _beside(self) -> Any:
+    def _extra(self) -> Any:
         return self._path(self.target.getParent(), f"{STAGED}{secrets.token_hex(8)}")
 
     def _move(self, place: Any, to: Any) -> None:
