@@ -49,7 +49,7 @@ QUICK = settings(max_examples=60, deadline=None)
 @pytest.mark.parametrize("k", [2, 10, 100])
 @pytest.mark.parametrize("method", ["mondrian", "k-member", "gccg", "auto"])
 def test_adult_comes_out_the_same(method, k, promised):
-    """Its first rows: `make bench-identity` takes all, and all engines."""
+    """Its first rows: `make workspace-identity` takes all, and all engines."""
     sample = datasets.adult(datasets.ADULT_B, ["occupation"])
     table, also = with_originals(sample.table.slice(0, 8_000), list(datasets.ADULT_B))
     job = Job.build(sample.job, method=method, k=k, block=1_000, seed=7, **promised, **also)

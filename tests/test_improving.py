@@ -297,14 +297,14 @@ def test_the_order_of_rows_changes_nothing(asked):
 def sweeps_of(monkeypatch, columns, k, labels, rounds):
     """The tolerances of the sweeps that were made, and what came out."""
     tolerances: list[float] = []
-    sweep = regrouping._Workshop.sweep
+    sweep = regrouping._Regrouper.sweep
 
     def counted(self, labels, tolerance, *args):
         tolerances.append(tolerance)
         return sweep(self, labels, tolerance, *args)
 
     with monkeypatch.context() as patch:
-        patch.setattr(regrouping._Workshop, "sweep", counted)
+        patch.setattr(regrouping._Regrouper, "sweep", counted)
         after = improved(columns, k, labels, rounds=rounds)
     return tolerances, after
 
@@ -334,7 +334,7 @@ def test_the_best_that_was_seen_is_kept(monkeypatch):
     ):
         waiting = iter([*seen, *[poor] * 1000])
         with monkeypatch.context() as patch:
-            patch.setattr(regrouping._Workshop, "sweep", lambda *_, waiting=waiting: np.array(next(waiting)))
+            patch.setattr(regrouping._Regrouper, "sweep", lambda *_, waiting=waiting: np.array(next(waiting)))
             assert improved(columns, 2, begin) == expected
 
 
@@ -416,7 +416,7 @@ def test_progress_tells_the_cost(block, monkeypatch):
 
 def test_it_stops_in_the_middle(monkeypatch):
     progress, calls = Progress(2), list[int]()
-    sweep = regrouping._Workshop.sweep
+    sweep = regrouping._Regrouper.sweep
 
     def stopping(self, *args):
         calls.append(1)
@@ -424,7 +424,7 @@ def test_it_stops_in_the_middle(monkeypatch):
             progress.cancel()
         return sweep(self, *args)
 
-    monkeypatch.setattr(regrouping._Workshop, "sweep", stopping)
+    monkeypatch.setattr(regrouping._Regrouper, "sweep", stopping)
     with pytest.raises(CancelledError):
         improved(clouds(200), 4, [row // 4 for row in range(200)], progress=progress)
     assert len(calls) == 3

@@ -54,13 +54,13 @@ def _starts(
         return
     name, cut = start(top_down.METHOD, constraints)
     yield name, cut
-    is_dear = False
+    is_expensive = False
     if constraints.beyond_k:
         _name, plain = start(top_down.METHOD, constraints.k_alone())
-        is_dear = cost(cut) > DEAR * cost(plain)
-    if is_dear or constraints.k <= MERGED_UP_TO:
+        is_expensive = cost(cut) > DEAR * cost(plain)
+    if is_expensive or constraints.k <= MERGED_UP_TO:
         yield start(merge.METHOD, constraints)
-    if is_dear and constraints.compared_with_table:
+    if is_expensive and constraints.compared_with_table:
         yield start(k_member.METHOD, constraints)
 
 

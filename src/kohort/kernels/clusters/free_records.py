@@ -107,7 +107,7 @@ def cheapest(pool: Pool, least: int | np.int64) -> int:
 
 
 @kernel
-def dearest(pool: Pool) -> int:
+def most_expensive(pool: Pool) -> int:
     """The free record of highest cost, the first of equals; -1 if none is free."""
     best, best_cost = -1, np.int64(-1)
     costs = pool.costs

@@ -6,7 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.kernels import kernel
-from kohort.kernels.clusters.free_records import FREE, OUT, Pool, compact, dearest, free_record, give_back, look_up_all, set_box
+from kohort.kernels.clusters.free_records import (
+    FREE,
+    OUT,
+    Pool,
+    compact,
+    free_record,
+    give_back,
+    look_up_all,
+    most_expensive,
+    set_box,
+)
 from kohort.kernels.clusters.grow_group import Group, admit, dismiss, grow
 from kohort.kernels.core.promise_rules import Rules
 from kohort.kernels.core.randomness import below
@@ -39,7 +49,7 @@ def form_groups(
             drawn += 1
         else:
             look_up_all(axes, pool)
-            start = dearest(pool)
+            start = most_expensive(pool)
         cost = set_box(axes, pool, start)
         look_up_all(axes, pool)
         admit(rules, group, pool, sensitive, start)

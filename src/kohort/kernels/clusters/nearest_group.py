@@ -28,7 +28,7 @@ class Boxes(NamedTuple):
     first: NDArray[np.int64]  # (N): the first place of each neighbourhood
     many: NDArray[np.int64]  # (N): groups in it; what was merged away leaves a free place behind them
     bounds: NDArray[np.int64]  # (2, A, N): lowest and highest code in it
-    dearest: NDArray[np.int64]  # (N): the highest of its groups' costs
+    most_expensive: NDArray[np.int64]  # (N): the highest of its groups' costs
     smallest: NDArray[np.int64]  # (N): the fewest rows of its groups
     least_cost: NDArray[np.int64]  # (N): scratch
     by_code: NDArray[np.int64]  # (A, codes of the largest tree): scratch; what the group at hand costs with each
@@ -38,10 +38,10 @@ class Boxes(NamedTuple):
 def settle(boxes: Boxes, neighbourhood: int | np.int64) -> None:
     """What is known of a neighbourhood as a whole, after one of its groups changed."""
     begin = boxes.first[neighbourhood]
-    boxes.dearest[neighbourhood] = 0
+    boxes.most_expensive[neighbourhood] = 0
     boxes.smallest[neighbourhood] = np.iinfo(np.int64).max
     for at in range(begin, begin + boxes.many[neighbourhood]):
-        boxes.dearest[neighbourhood] = max(boxes.dearest[neighbourhood], boxes.costs[at])
+        boxes.most_expensive[neighbourhood] = max(boxes.most_expensive[neighbourhood], boxes.costs[at])
         boxes.smallest[neighbourhood] = min(boxes.smallest[neighbourhood], boxes.sizes[at])
         for j in range(boxes.low.shape[1]):
             low, high = boxes.low[at, j], boxes.high[at, j]
@@ -58,7 +58,7 @@ def nearest(axes: AxisTables, boxes: Boxes, one: int | np.int64) -> int:
     best, least = _within(axes, boxes, one, home, best, least)
     for neighbourhood in range(boxes.first.size):
         cost = boxes.least_cost[neighbourhood]
-        theirs = boxes.smallest[neighbourhood] * max(cost - boxes.dearest[neighbourhood], 0)
+        theirs = boxes.smallest[neighbourhood] * max(cost - boxes.most_expensive[neighbourhood], 0)
         if size * (cost - own) + theirs <= least and neighbourhood != home:
             best, least = _within(axes, boxes, one, neighbourhood, best, least)
     return best

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kohort.kernels import kernel
 from kohort.kernels.core.randomness import chance, hashed
 from kohort.kernels.core.widths import AxisTables, number_width, width
-from kohort.kernels.cuts.cut_workspace import Bench, lay_out
+from kohort.kernels.cuts.cut_workspace import CutWorkspace, lay_out
 from kohort.kernels.cuts.gain_cuts import Promised, is_valid, split
 
 
@@ -56,18 +56,18 @@ def improve_cell(
     groups: NDArray[np.int64],  # IN: those of the cell
     search: Search,
     seed: int,
-    bench: Bench,
+    workspace: CutWorkspace,
     following: NDArray[np.int64],  # scratch (rows)
     labels: NDArray[np.int64],  # OUT: of the cell's rows, numbered within the cell, with gaps
     state: NDArray[np.int64],  # IN state[1] = stop now
 ) -> int:
     """Open a pool around every group; how many slots are in use."""
-    cell = _set_up(axes, k, codes, order, first, groups, search, bench.order.size, following)
-    luck, used = np.array([hashed(seed, groups[0])], np.uint64), groups.size
+    cell = _set_up(axes, k, codes, order, first, groups, search, workspace.order.size, following)
+    rng_state, used = np.array([hashed(seed, groups[0])], np.uint64), groups.size
     for slot in range(used):
         if cell.costs[slot] == 0 or state[1] != 0:
             continue
-        pooled = _pool(axes, codes, cell, used, slot, search, luck)
+        pooled = _pool(axes, codes, cell, used, slot, search, rng_state)
         many = 0
         for i in range(pooled):
             row = cell.head[cell.found[i]]
@@ -78,10 +78,10 @@ def improve_cell(
         if many < 2 * k:
             continue
         rows = cell.rows[:many]
-        lay_out(axes, codes, rows, bench)
-        if promised is not None and not is_valid(promised, rows, bench, 0, many):  # what is not cut must stand too
+        lay_out(axes, codes, rows, workspace)
+        if promised is not None and not is_valid(promised, rows, workspace, 0, many):  # what is not cut must stand too
             continue
-        parts = _recut(k, promised, cell, rows, pooled, search, bench, luck)
+        parts = _recut(k, promised, cell, rows, pooled, search, workspace, rng_state)
         if parts > 0:
             used = _put_back(axes, codes, cell, used, pooled, many, parts)
     for slot in range(used):
@@ -155,15 +155,15 @@ def _pool(
     used: int,
     slot: int,
     search: Search,
-    luck: NDArray[np.uint64],
+    rng_state: NDArray[np.uint64],
 ) -> int:
     """A group and some of those near to it, or near to one of its records, which may find its place there; how many they are."""
     box, found, size, own = cell.box, cell.found, cell.sizes[slot], cell.costs[slot]
-    if chance(luck) < 0.5:
+    if chance(rng_state) < 0.5:
         box[0], box[1] = cell.low[slot], cell.high[slot]
     else:
         row = cell.head[slot]
-        for _ in range(np.int64(chance(luck) * size)):
+        for _ in range(np.int64(chance(rng_state) * size)):
             row = cell.following[row]
         for j in range(codes.shape[1]):
             box[0, j] = box[1, j] = codes[row, j]
@@ -171,7 +171,7 @@ def _pool(
     near = _nearest(axes, cell, used, slot, size, own, search.nearby)
     pooled, records = 0, cell.sizes[slot]
     for i in range(near):  # drawn one by one; those that would make the pool too large are passed over
-        other = i + np.int64(chance(luck) * (near - i))
+        other = i + np.int64(chance(rng_state) * (near - i))
         found[i], found[other] = found[other], found[i]
         if pooled < search.partners and records + cell.sizes[found[i]] <= cell.rows.size:
             records += cell.sizes[found[i]]
@@ -234,11 +234,11 @@ def _recut(
     rows: NDArray[np.int64],
     pooled: int,
     search: Search,
-    bench: Bench,
-    luck: NDArray[np.uint64],
+    workspace: CutWorkspace,
+    rng_state: NDArray[np.uint64],
 ) -> int:
     """The best of several cuts of the pool: how many parts it has, or 0 if the pool stays as it is."""
-    limit, parts, order, best = np.int64(0), 0, bench.order, cell.best
+    limit, parts, order, best = np.int64(0), 0, workspace.order, cell.best
     for i in range(pooled):
         limit += cell.costs[cell.found[i]] * cell.sizes[cell.found[i]]
     limit += np.int64(limit * search.tolerance)
@@ -246,11 +246,11 @@ def _recut(
         for i in range(rows.size):
             order[i] = i
         steps, noise = search.steps if attempt % 2 else 1, search.noise if attempt > 1 else 0.0
-        found, cost = split(k, promised, rows, bench, np.int64(0), steps, noise, luck, limit)
+        found, cost = split(k, promised, rows, workspace, np.int64(0), steps, noise, rng_state, limit)
         if cost < limit:
             limit, parts = np.int64(cost), found
             for part in range(found):
-                for i in range(bench.parts[part, 0], bench.parts[part, 1]):
+                for i in range(workspace.parts[part, 0], workspace.parts[part, 1]):
                     best[order[i]] = part
     return parts
 

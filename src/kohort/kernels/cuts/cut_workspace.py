@@ -17,7 +17,7 @@ from kohort.kernels.core.widths import AxisTables
 NUMERIC, MISSING, SCALE, COARSE_FROM, FULL = range(5)  # what is known of an axis: places in `of_axis`
 
 
-class Bench(NamedTuple):
+class CutWorkspace(NamedTuple):
     """Scratch of one thread for up to P records on A axes, S secrets."""
 
     rank: NDArray[np.int32]  # (A, P): the rank of each record's value among those that occur
@@ -83,16 +83,16 @@ def tree_cost(gap: NDArray[np.int64], axis: int, low: Whole, high: Whole) -> Who
 
 
 @kernel
-def lay_out(axes: AxisTables, codes: NDArray[np.integer], rows: NDArray[np.int64], bench: Bench) -> None:
+def lay_out(axes: AxisTables, codes: NDArray[np.integer], rows: NDArray[np.int64], workspace: CutWorkspace) -> None:
     """Rank the values of these rows, axis by axis."""
     values, ends, gap, of_axis, distinct, many_runs = (
-        bench.values, bench.ends, bench.gap, bench.of_axis, bench.distinct, bench.many_runs,
+        workspace.values, workspace.ends, workspace.gap, workspace.of_axis, workspace.distinct, workspace.many_runs,
     )  # fmt: skip
     numeric, starts, lengths, heights, fulls = axes.numeric, axes.start, axes.size, axes.height, axes.full
     down, up, coarse_down, coarse_up = axes.down, axes.up, axes.coarse_down, axes.coarse_up
     ancestors, node_cost, scales, coarse_froms = axes.ancestors, axes.node_cost, axes.scale, axes.coarse_from
     for j in range(codes.shape[1]):
-        found = _rank_values(codes, rows, j, lengths[j], bench)
+        found = _rank_values(codes, rows, j, lengths[j], workspace)
         distinct[j] = found
         of_axis[j, NUMERIC], of_axis[j, MISSING], of_axis[j, FULL] = numeric[j], values[0] == 0, fulls[j]
         of_axis[j, SCALE], of_axis[j, COARSE_FROM] = scales[j], coarse_froms[j]
@@ -110,16 +110,18 @@ def lay_out(axes: AxisTables, codes: NDArray[np.integer], rows: NDArray[np.int64
                 if ancestors[row + values[rank]] == ancestors[row + values[rank + 1]]:
                     gap[j, rank] = node_cost[ancestors[row + values[rank]]]
                     break
-        many_runs[j] = _find_runs(axes, bench, j, found)
-    order = bench.order
+        many_runs[j] = _find_runs(axes, workspace, j, found)
+    order = workspace.order
     for i in range(rows.size):
         order[i] = i
 
 
 @kernel
-def _rank_values(codes: NDArray[np.integer], rows: NDArray[np.int64], axis: int, size: int | np.int64, bench: Bench) -> int:
+def _rank_values(
+    codes: NDArray[np.integer], rows: NDArray[np.int64], axis: int, size: int | np.int64, workspace: CutWorkspace
+) -> int:
     """Rank the values of one axis; how many there are."""
-    many, found, rank, values, by_code, keys = rows.size, 0, bench.rank, bench.values, bench.by_code, bench.keys
+    many, found, rank, values, by_code, keys = rows.size, 0, workspace.rank, workspace.values, workspace.by_code, workspace.keys
     if size <= 8 * many:
         by_code[:size] = 0
         for i in range(many):
@@ -144,9 +146,9 @@ def _rank_values(codes: NDArray[np.integer], rows: NDArray[np.int64], axis: int,
 
 
 @kernel
-def _find_runs(axes: AxisTables, bench: Bench, axis: int, found: int) -> int:
+def _find_runs(axes: AxisTables, workspace: CutWorkspace, axis: int, found: int) -> int:
     """The runs of ranks below each node, each once, but not the one that is all of them. Missing is a node of its own."""
-    values, runs, last_end, ancestors = bench.values, bench.runs, bench.near, axes.ancestors
+    values, runs, last_end, ancestors = workspace.values, workspace.runs, workspace.near, axes.ancestors
     many, begin, size, row = 0, 0, axes.size[axis], axes.start[axis]
     for rank in range(found):
         last_end[0, rank] = -1

@@ -21,7 +21,7 @@ from kohort.kernels.cuts.cut_workspace import (
     MISSING,
     NUMERIC,
     SCALE,
-    Bench,
+    CutWorkspace,
     number_cost,
     rank_width,
     tree_cost,
@@ -43,21 +43,28 @@ def split(
     k: int,
     promised: Promised | None,  # beyond k
     rows: NDArray[np.int64],  # IN: which row each record is
-    bench: Bench,  # laid out; its `order` is cut into `parts`
+    workspace: CutWorkspace,  # laid out; its `order` is cut into `parts`
     least: Whole,  # parts with fewer records are not cut
     steps: int,  # how often a box is narrowed, at most
     noise: float,  # by how much a gain is taken for larger, at most
-    luck: NDArray[np.uint64],  # IN OUT (1): the state of the random numbers
+    rng_state: NDArray[np.uint64],  # IN OUT (1): the state of the random numbers
     limit: Whole,  # cost at which it need not go on
 ) -> tuple[int, Whole]:
     """Cut until no cut is allowed or gains: how many parts there are, and what all records cost."""
-    rank, runs, many_runs, counts, near, box = bench.rank, bench.runs, bench.many_runs, bench.counts, bench.near, bench.box
-    kept, depth, order, opened, parts = bench.kept, bench.depth, bench.order, bench.opened, bench.parts
-    of_axis, ends, gap = bench.of_axis, bench.ends, bench.gap
+    rank, runs, many_runs, counts, near, box = (
+        workspace.rank,
+        workspace.runs,
+        workspace.many_runs,
+        workspace.counts,
+        workspace.near,
+        workspace.box,
+    )
+    kept, depth, order, opened, parts = workspace.kept, workspace.depth, workspace.order, workspace.opened, workspace.parts
+    of_axis, ends, gap = workspace.of_axis, workspace.ends, workspace.gap
     columns, smallest = rank.shape[0], max(2 * k, least)
     opened[0, 0], opened[0, 1], waiting = 0, rows.size, 1
     for j in range(columns):
-        opened[0, 2 + 2 * j], opened[0, 3 + 2 * j] = 0, bench.distinct[j] - 1
+        opened[0, 2 + 2 * j], opened[0, 3 + 2 * j] = 0, workspace.distinct[j] - 1
     many = 0
     cost: Whole = np.int64(0)
     while waiting > 0 and cost < limit:
@@ -71,14 +78,14 @@ def split(
             shake = noise if attempt == 0 else max(noise, 1.0)
             own, inside = _best_box(
                 rank, runs, many_runs, counts, near, box, kept, depth, order, of_axis, ends, gap, begin, end, k, smallest,
-                steps, shake, luck,
+                steps, shake, rng_state,
             )  # fmt: skip
             if inside == 0:
                 break
             middle = _part(order, depth, begin, end, inside)
             if promised is None:
                 break
-            if is_valid(promised, rows, bench, begin, middle) and is_valid(promised, rows, bench, middle, end):
+            if is_valid(promised, rows, workspace, begin, middle) and is_valid(promised, rows, workspace, middle, end):
                 break
             middle = begin
         if middle == begin:
@@ -107,9 +114,9 @@ def _part(order: NDArray[np.int32], depth: NDArray[np.int32], begin: Whole, end:
 
 
 @kernel
-def is_valid(promised: Promised, rows: NDArray[np.int64], bench: Bench, begin: Whole, end: Whole) -> bool:
+def is_valid(promised: Promised, rows: NDArray[np.int64], workspace: CutWorkspace, begin: Whole, end: Whole) -> bool:
     """Whether the records from here to there in `order` keep the promise as one group."""
-    members, sensitive, order = bench.members, promised.sensitive, bench.order
+    members, sensitive, order = workspace.members, promised.sensitive, workspace.order
     for i in range(begin, end):
         for c in range(sensitive.shape[1]):
             members[i, c] = sensitive[rows[order[i]], c]
@@ -136,7 +143,7 @@ def _best_box(
     smallest: Whole,
     steps: int,
     noise: float,
-    luck: NDArray[np.uint64],
+    rng_state: NDArray[np.uint64],
 ) -> tuple[Whole, int]:
     """What one record of the part costs; how often those were kept that should leave it, or 0 if none should."""
     total = many = end - begin
@@ -167,13 +174,13 @@ def _best_box(
             if total < smallest or cost == 0:
                 break
         else:
-            alone = _shaken(np.float64(many * (cost_all - cost)), best, noise, luck)
+            alone = _shaken(np.float64(many * (cost_all - cost)), best, noise, rng_state)
             if alone > best:
                 best, inside = float(alone), step
         if step == steps:
             break
         gain, axis, low, high = _best_cut(
-            runs, many_runs, counts, near, box, of_axis, ends, gap, many, total, cost_all - cost, k, step == 0, noise, luck
+            runs, many_runs, counts, near, box, of_axis, ends, gap, many, total, cost_all - cost, k, step == 0, noise, rng_state
         )
         if axis < 0:
             break
@@ -206,7 +213,7 @@ def _best_cut(
     k: Whole,
     straight: bool,  # nothing was narrowed yet: the others become cheaper too
     noise: float,
-    luck: NDArray[np.uint64],
+    rng_state: NDArray[np.uint64],
 ) -> tuple[float, int, Whole, Whole]:
     """The records to keep, by one axis, so that most is gained: how much, the axis, its lowest and highest rank."""
     best, axis = 0.0, -1
@@ -231,11 +238,11 @@ def _best_cut(
                     fall_right = whole - rank_width(ends, j, missing, scale, coarse_from, full, here, high)
                     both = left * fall_left + right * fall_right
                     if k <= left <= most:
-                        gain = _shaken(both if straight else left * (gained + fall_left), best, noise, luck)
+                        gain = _shaken(both if straight else left * (gained + fall_left), best, noise, rng_state)
                         if gain > best:
                             best, axis, best_low, best_high = gain, j, low, last
                     if k <= right <= most:
-                        gain = _shaken(both if straight else right * (gained + fall_right), best, noise, luck)
+                        gain = _shaken(both if straight else right * (gained + fall_right), best, noise, rng_state)
                         if gain > best:
                             best, axis, best_low, best_high = gain, j, here, high
                 left += held
@@ -263,13 +270,13 @@ def _best_cut(
                 rest_low = np.int64(near[2, end + 1]) if begin == low else low
                 rest_high = np.int64(near[1, begin - 1]) if end == high else high
                 gain += (total - inside) * (whole - tree_cost(gap, j, rest_low, rest_high))
-            gain = _shaken(gain, best, noise, luck)
+            gain = _shaken(gain, best, noise, rng_state)
             if gain > best:
                 best, axis, best_low, best_high = gain, j, begin, end
     return best, axis, best_low, best_high
 
 
 @inlined
-def _shaken(gain: float, best: float, noise: float, luck: NDArray[np.uint64]) -> float:
+def _shaken(gain: float, best: float, noise: float, rng_state: NDArray[np.uint64]) -> float:
     """A gain taken for a little larger; as it is where even the most noise would not make it the best."""
-    return gain * (1 + noise * chance(luck)) if gain * (1 + noise) > best else np.float64(gain)
+    return gain * (1 + noise * chance(rng_state)) if gain * (1 + noise) > best else np.float64(gain)

@@ -13,7 +13,7 @@ from kohort.encoding.groups import grouped_rows
 from kohort.progress import Progress
 
 if TYPE_CHECKING:
-    from kohort.kernels.cuts.cut_workspace import Bench
+    from kohort.kernels.cuts.cut_workspace import CutWorkspace
     from kohort.kernels.cuts.gain_cuts import Promised
 
 STEPS = 20  # axes by which a box is narrowed, at most
@@ -25,8 +25,8 @@ def split_table(points: Points, constraints: Constraints, steps: int, progress: 
     from kohort.kernels.cuts.cut_workspace import lay_out
     from kohort.kernels.cuts.gain_cuts import split
 
-    tables, bench, promised = points.costs(), bench_for(points, constraints, points.rows), promised_by(constraints)
-    labels, luck, no_limit = np.zeros(points.rows, np.int64), np.zeros(1, np.uint64), np.iinfo(np.int64).max
+    tables, workspace, promised = points.costs(), workspace_for(points, constraints, points.rows), promised_by(constraints)
+    labels, rng_state, no_limit = np.zeros(points.rows, np.int64), np.zeros(1, np.uint64), np.iinfo(np.int64).max
     for least in LEAST:
         order, first = grouped_rows(labels)
         groups = 0
@@ -34,11 +34,11 @@ def split_table(points: Points, constraints: Constraints, steps: int, progress: 
             progress.check()
             rows, many = order[begin:end], 1
             if end - begin >= max(least, 2 * constraints.k):
-                lay_out(tables, points.codes, rows, bench)
-                many, _cost = split(constraints.k, promised, rows, bench, least, steps, 0.0, luck, no_limit)
-                parts = np.repeat(np.arange(many), np.diff(bench.parts[:many], axis=1)[:, 0])
-                places = np.concatenate([np.arange(*part) for part in bench.parts[:many].tolist()])
-                labels[rows[bench.order[places]]] = groups + parts
+                lay_out(tables, points.codes, rows, workspace)
+                many, _cost = split(constraints.k, promised, rows, workspace, least, steps, 0.0, rng_state, no_limit)
+                parts = np.repeat(np.arange(many), np.diff(workspace.parts[:many], axis=1)[:, 0])
+                places = np.concatenate([np.arange(*part) for part in workspace.parts[:many].tolist()])
+                labels[rows[workspace.order[places]]] = groups + parts
             else:
                 labels[rows] = groups
             groups += many
@@ -52,14 +52,14 @@ def promised_by(constraints: Constraints) -> Promised | None:
     return Promised(constraints.rules, constraints.tally(), constraints.sensitive_values) if constraints.beyond_k else None
 
 
-def bench_for(points: Points, constraints: Constraints, records: int) -> Bench:
+def workspace_for(points: Points, constraints: Constraints, records: int) -> CutWorkspace:
     """Scratch to cut up to so many records."""
-    from kohort.kernels.cuts.cut_workspace import Bench
+    from kohort.kernels.cuts.cut_workspace import CutWorkspace
 
     axes, longest = len(points.axes), max((axis.size for axis in points.axes), default=1)
     records = min(records, points.rows)
     values = min(records, longest)
-    return Bench(
+    return CutWorkspace(
         rank=np.empty((axes, records), np.int32),
         distinct=np.empty(axes, np.int64),
         of_axis=np.empty((axes, 5)),

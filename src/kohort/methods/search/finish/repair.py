@@ -112,7 +112,7 @@ def _neighbourhoods(
         first=np.cumsum(many) - many,
         many=many,
         bounds=np.empty((2, axes, len(many)), np.int64),
-        dearest=np.empty(len(many), np.int64),
+        most_expensive=np.empty(len(many), np.int64),
         smallest=np.empty(len(many), np.int64),
         least_cost=np.empty(len(many), np.int64),
         by_code=np.empty((axes, max(axis.size for axis in points.axes)), np.int64),

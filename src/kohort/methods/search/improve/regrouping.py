@@ -19,13 +19,13 @@ from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.encoding.groups import grouped_rows, merged, total_cost
 from kohort.encoding.row_order import own_seed, splitmix64
-from kohort.methods.search.gain_cuts import STEPS, bench_for, promised_by
+from kohort.methods.search.gain_cuts import STEPS, promised_by, workspace_for
 from kohort.methods.search.median_cuts import cut_table
 from kohort.progress import Progress, Task
 from kohort.schema.promises import Promise
 
 if TYPE_CHECKING:
-    from kohort.kernels.cuts.cut_workspace import Bench
+    from kohort.kernels.cuts.cut_workspace import CutWorkspace
     from kohort.kernels.cuts.gain_cuts import Promised
 
 SWEEPS = 10  # of a round, times the root of the mean size: larger groups are fewer, and need more sweeps to settle
@@ -47,14 +47,14 @@ def regroup(
     best, least, idle = labels, total_cost(points, labels, tables), 0
     begun = least
     sweeps = rounds * _sweeps(points.rows, int(labels.max()) + 1)
-    workshop = _Workshop(points, constraints)
+    regrouper = _Regrouper(points, constraints)
     progress.begin_improving(least)
     done = progress.slot()
     for sweep in range(sweeps):
         progress.check()
         done[0] = points.rows * sweep // sweeps
         tolerance = TOLERANCE * max(0.0, 1 - sweep / (0.75 * sweeps))
-        labels = workshop.sweep(labels, tolerance, own_seed(seed, sweep), progress)
+        labels = regrouper.sweep(labels, tolerance, own_seed(seed, sweep), progress)
         cost = total_cost(points, labels, tables)
         idle = 0 if cost < least or tolerance else idle + 1
         if cost < least:
@@ -76,18 +76,20 @@ def _sweeps(rows: int, groups: int) -> int:
     return often * min(MOST_SWEEPS, round(SWEEPS * math.sqrt(rows / groups)))
 
 
-class _Workshop:
+class _Regrouper:
     """What every sweep needs of the table, and benches that tasks hand on."""
 
     def __init__(self, points: Points, constraints: Constraints) -> None:
         self._points, self._constraints, self._tables = points, constraints, points.costs()
         self._following = np.empty(points.rows, np.int64)
-        self._spare: list[tuple[Bench, Promised | None]] = []
+        self._spare: list[tuple[CutWorkspace, Promised | None]] = []
 
     @contextmanager
-    def _borrowed(self) -> Iterator[tuple[Bench, Promised | None]]:
+    def _borrowed(self) -> Iterator[tuple[CutWorkspace, Promised | None]]:
         new = not self._spare
-        spare = (bench_for(self._points, self._constraints, POOL), promised_by(self._constraints)) if new else self._spare.pop()
+        spare = (
+            (workspace_for(self._points, self._constraints, POOL), promised_by(self._constraints)) if new else self._spare.pop()
+        )
         yield spare
         self._spare.append(spare)
 
@@ -103,10 +105,10 @@ class _Workshop:
 
         def work(number: int) -> Task:
             def task() -> Iterable[Task]:
-                with self._borrowed() as (bench, promised):
+                with self._borrowed() as (workspace, promised):
                     used[number + 1] = improve_cell(
                         self._tables, constraints.k, promised, points.codes, order, first, cells[number], search,
-                        seed, bench, self._following, numbers, progress.slot(),
+                        seed, workspace, self._following, numbers, progress.slot(),
                     )  # fmt: skip
                 return ()
 
