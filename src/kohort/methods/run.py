@@ -57,7 +57,7 @@ def made_by(method: Method, points: Points, constraints: Constraints, options: A
 
 
 @dataclass(frozen=True)
-class Tale:
+class RunSummary:
     """What happened in some blocks; tales of different parts of a table add up."""
 
     rows: int = 0
@@ -69,11 +69,11 @@ class Tale:
     costs: tuple[int, int] = (0, 0)
     """Before and after improvement."""
 
-    def __add__(self, other: Tale) -> Tale:
+    def __add__(self, other: RunSummary) -> RunSummary:
         taken = dict(Counter(self.taken) + Counter(other.taken))
         costs = self.costs[0] + other.costs[0], self.costs[1] + other.costs[1]
         counts = self.rows + other.rows, self.blocks + other.blocks, self.suppressed + other.suppressed
-        return Tale(*counts, taken, self.tried | other.tried, costs)
+        return RunSummary(*counts, taken, self.tried | other.tried, costs)
 
 
 @dataclass(frozen=True)
@@ -98,22 +98,22 @@ class Run:
             return made
         before, after = self._finished(made, points, constraints, self.seed, block=False)
         labels = finishing.repair_without_suppressed(points, constraints, after, self.progress)
-        return Partition(labels, told=self.told(points, constraints, self._tale(points, made, before, after)))
+        return Partition(labels, told=self.told(points, constraints, self._summary(points, made, before, after)))
 
     def in_blocks(self, points: Points, constraints: Constraints) -> Partition:
         """Block by block, each by itself."""
-        labels, tale = self.of_part(points, constraints)
+        labels, summary = self.of_part(points, constraints)
         labels = finishing.repair_without_suppressed(points, constraints, labels, self.progress)
-        return Partition(labels, blocks=tale.blocks, told=self.told(points, constraints, tale))
+        return Partition(labels, blocks=summary.blocks, told=self.told(points, constraints, summary))
 
-    def of_part(self, points: Points, constraints: Constraints) -> tuple[NDArray[np.int64], Tale]:
+    def of_part(self, points: Points, constraints: Constraints) -> tuple[NDArray[np.int64], RunSummary]:
         """A part of a table that cuts have made, in blocks: it comes out the same whatever the other parts are."""
         if not self.method.in_blocks:
             made = self._made(points, constraints, self.seed)
-            return made.labels, Tale(points.rows, 1)
+            return made.labels, RunSummary(points.rows, 1)
         blocks = rows_of_blocks(cut_table(points, constraints, self.progress, largest=self.block))
         labels = [np.empty(0, np.int64)] * len(blocks)
-        tales = [Tale()] * len(blocks)
+        summaries = [RunSummary()] * len(blocks)
 
         def work(number: int) -> Task:
             def task() -> Iterable[Task]:
@@ -124,19 +124,19 @@ class Run:
                 except PromiseError as error:
                     raise PromiseError(f"In a block of {inside.rows:,} rows (--block, 0 = none): {error}") from None
                 before, labels[number] = self._finished(made, inside, bound, own, block=True)
-                tales[number] = self._tale(inside, made, before, labels[number])
+                summaries[number] = self._summary(inside, made, before, labels[number])
                 return ()
 
             return task
 
         self.progress.run([work(number) for number in range(len(blocks))])
-        return _joined(blocks, labels), sum(tales, Tale())
+        return _joined(blocks, labels), sum(summaries, RunSummary())
 
-    def told(self, points: Points, constraints: Constraints, tale: Tale) -> tuple[str, ...]:
+    def told(self, points: Points, constraints: Constraints, summary: RunSummary) -> tuple[str, ...]:
         """What was done and why, in sentences."""
-        return *self._ignored(points), *_chosen(tale), *_fell(points, constraints, tale, self.rounds)
+        return *self._ignored(points), *_chosen(summary), *_fell(points, constraints, summary, self.rounds)
 
-    def _tale(self, points: Points, made: Partition, before: NDArray[np.int64], after: NDArray[np.int64]) -> Tale:
+    def _summary(self, points: Points, made: Partition, before: NDArray[np.int64], after: NDArray[np.int64]) -> RunSummary:
         taken, suppressed = {made.start: 1} if made.start else {}, int(np.count_nonzero(after < 0))
         costs = (0, 0)
         if self.rounds:
@@ -144,7 +144,7 @@ class Run:
             tables = searched.costs()
             first = total_cost(searched, before, tables)
             costs = first, first if after is before else total_cost(searched, after, tables)
-        return Tale(points.rows, 1, suppressed, taken, frozenset(made.starts), costs)
+        return RunSummary(points.rows, 1, suppressed, taken, frozenset(made.starts), costs)
 
     def _ignored(self, points: Points) -> list[str]:
         """That an objective or a workload was named which nothing went by."""
@@ -205,27 +205,27 @@ def _joined(blocks: Sequence[NDArray[np.int64]], labels: Sequence[NDArray[np.int
     return whole
 
 
-def _chosen(tale: Tale) -> list[str]:
+def _chosen(summary: RunSummary) -> list[str]:
     """Which starts were taken, if there was a choice."""
-    if not tale.taken:
+    if not summary.taken:
         return []
-    often = sorted(tale.taken.items(), key=lambda start: (-start[1], start[0]))
-    where = [f"{name} in {many:,} of {tale.blocks:,} blocks" if tale.blocks > 1 else name for name, many in often]
-    tried = sorted(tale.tried)
+    often = sorted(summary.taken.items(), key=lambda start: (-start[1], start[0]))
+    where = [f"{name} in {many:,} of {summary.blocks:,} blocks" if summary.blocks > 1 else name for name, many in often]
+    tried = sorted(summary.tried)
     why = f"which lost least of {', '.join(tried)}" if len(tried) > 1 else "which suits what is asked"
     return [f"Started with {', '.join(where)}, {why}."]
 
 
-def _fell(points: Points, constraints: Constraints, tale: Tale, rounds: int) -> list[str]:
+def _fell(points: Points, constraints: Constraints, summary: RunSummary, rounds: int) -> list[str]:
     """By how much improvement lowered what it was asked to lower; that nobody was left out, although some might."""
     if not rounds:
         return []
-    stay = ["Nobody was left out: that would have lost more."] if constraints.budget and not tale.suppressed else []
+    stay = ["Nobody was left out: that would have lost more."] if constraints.budget and not summary.suppressed else []
     if points.objective == "square-error":
         return [f"Improved the square error by effort {rounds}.", *stay]
     searched = points.searched()
-    whole = max(int(searched.costs().full.sum()) * tale.rows, 1)
-    first, last = (cost / whole for cost in tale.costs)
+    whole = max(int(searched.costs().full.sum()) * summary.rows, 1)
+    first, last = (cost / whole for cost in summary.costs)
     how = f"fell from {first:.4f} to {last:.4f}" if last < first else f"stays {first:.4f}: nothing better was found"
     counted = "weighted " if len(set(searched.weights)) > 1 else ""
     return [f"Improved by effort {rounds}: {counted}{points.objective} loss in the search {how}.", *stay]

@@ -23,7 +23,7 @@ from kohort.engines.shared.persons import ClassPersons, side_by_side
 from kohort.engines.shared.spool import Spool
 from kohort.job.job import Job
 from kohort.methods import Partition
-from kohort.methods.run import Tale
+from kohort.methods.run import RunSummary
 from kohort.progress import Progress
 from kohort.publishing import publish as publishing
 from kohort.schema.columns import Schema
@@ -111,7 +111,7 @@ class _Work:
         if people is not None:
             people.remove()
         of_classes = ClassPersons(self.folder, coded.rows, room) if coded.persons else None
-        clusters, sums, tales = Clusters(self.folder, schema, coded.template.axes), [], []
+        clusters, sums, summaries = Clusters(self.folder, schema, coded.template.axes), [], []
         labels: list[Spool[np.int32]] = []
         starred = OneCluster(coded, schema)
         for number, part in enumerate(scattered.parts):
@@ -119,7 +119,7 @@ class _Work:
             labels.append(Spool(self.folder / f"labels-{number}", np.int32))
             made = (self._large if part.rows > largest else self._small)(part, starred)
             sums.append(made.sums)
-            tales.append(made.tale)
+            summaries.append(made.summary)
             before = len(clusters)
             for chunk in made.labels:
                 labels[-1].append(np.where(chunk < 0, LEFT_OUT, chunk + before).astype(np.int32))
@@ -128,24 +128,24 @@ class _Work:
                 for own, rows in zip(labels[-1].chunks(), part.chunks(), strict=True):
                     of_classes.add(keys[own - before], rows[:, coded.person_word])
             part.remove()
-        total, tale = reduce(add, sums), reduce(add, tales)
+        total, summary = reduce(add, sums), reduce(add, summaries)
         star, total = self._star(starred, clusters, total)
-        told = run_of(job, self.progress).told(coded.points(coded.nothing()), replace(constraints, rows=coded.rows), tale)
-        left_out = 0 if star is not None else tale.suppressed
+        told = run_of(job, self.progress).told(coded.points(coded.nothing()), replace(constraints, rows=coded.rows), summary)
+        left_out = 0 if star is not None else summary.suppressed
         sizes = clusters.class_sizes() if of_classes is None else of_classes.sizes()
-        blocks = tale.blocks if job.algorithm.in_blocks else 1
-        return DiskPartition(clusters, total, sizes, tale.suppressed, left_out, star, blocks, told, labels, scattered)
+        blocks = summary.blocks if job.algorithm.in_blocks else 1
+        return DiskPartition(clusters, total, sizes, summary.suppressed, left_out, star, blocks, told, labels, scattered)
 
     def _small(self, part: Spool[np.uint64], starred: OneCluster) -> _Made:
         """A part in memory."""
         coded = self.coded
         rows = part.read().reshape(part.rows, -1)
         points, constraints = coded.points(rows), coded.constraints(rows)
-        labels, tale = partition_part(self.job, points, constraints, lambda: coded.ties(rows), self.progress)
-        if tale.suppressed:
+        labels, summary = partition_part(self.job, points, constraints, lambda: coded.ties(rows), self.progress)
+        if summary.suppressed:
             starred.add(coded, rows[labels < 0])
         boxes = publishing.boxes_of(points, Partition(labels), self.schema)
-        return _Made(iter([labels]), boxes, sums_of(points, labels, boxes), tale)
+        return _Made(iter([labels]), boxes, sums_of(points, labels, boxes), summary)
 
     def _large(self, part: Spool[np.uint64], starred: OneCluster) -> _Made:
         """A part that no cut makes smaller."""
@@ -156,7 +156,7 @@ class _Work:
         boxes, sums = cluster.finished(self.coded)
         zeros = (np.zeros(len(chunk), np.int64) for chunk in part.chunks())
         self.progress.slot()[0] = part.rows
-        return _Made(zeros, boxes, sums, Tale(part.rows, 1))
+        return _Made(zeros, boxes, sums, RunSummary(part.rows, 1))
 
     def _star(self, starred: OneCluster, clusters: Clusters, sums: Sums) -> tuple[int | None, Sums]:
         """What is suppressed as one class of stars more, if it is asked for and stands."""
@@ -175,4 +175,4 @@ class _Made:
     labels: Iterator[NDArray[np.int64]]
     boxes: publishing.Boxes
     sums: Sums
-    tale: Tale
+    summary: RunSummary

@@ -17,7 +17,7 @@ from kohort.engines.shared.packed_table import Coded, counts_of
 from kohort.errors import RequestError
 from kohort.job.job import Job
 from kohort.methods import Partition
-from kohort.methods.run import Run, Tale, partition_table
+from kohort.methods.run import Run, RunSummary, partition_table
 from kohort.progress import Progress
 from kohort.publishing import publish as publishing
 from kohort.schema.columns import Schema
@@ -51,12 +51,12 @@ def partition_whole(
 
 def partition_part(
     job: Job, points: Points, constraints: Constraints, ties: Ties, progress: Progress
-) -> tuple[NDArray[np.int64], Tale]:
+) -> tuple[NDArray[np.int64], RunSummary]:
     """The groups of a part of a table; they come out the same whatever the other parts are."""
     order = ordering.canonical_order(points, ties()) if needs_order(job) else None
     inside, bound = (points, constraints) if order is None else (points.take(order), constraints.take(order))
-    labels, tale = run_of(job, progress).of_part(inside, bound)
-    return _put_back(labels, order), tale
+    labels, summary = run_of(job, progress).of_part(inside, bound)
+    return _put_back(labels, order), summary
 
 
 def run_of(job: Job, progress: Progress) -> Run:

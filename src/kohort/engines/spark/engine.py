@@ -42,7 +42,7 @@ from kohort.engines.spark.session import session_for, speaking_plainly
 from kohort.engines.spark.tasks import KEY, PART, STAR, TOLD, Head, Told
 from kohort.errors import RequestError
 from kohort.job.job import Job
-from kohort.methods.run import Tale
+from kohort.methods.run import RunSummary
 from kohort.progress import Progress
 from kohort.publishing import publish as publishing
 from kohort.publishing.publish import Boxes
@@ -163,25 +163,27 @@ class SparkEngine:
     def publish(self) -> Result:
         job, head = self._job, self._head
         with self._progress.step("publish"), speaking_plainly("Spark failed while publishing"):
-            (sums, tale, star), whole = self._summed(), next((told.whole for told in self._told if told.whole), None)
+            (sums, summary, star), whole = self._summed(), next((told.whole for told in self._told if told.whole), None)
             self._rows = self._released.where(f"{TOLD} IS NULL" + ("" if star else f" AND NOT {STAR}"))
             stays = whole.star is not None if whole else star and job.suppressed == "star"
-            published = head.coded.rows - (0 if stays else tale.suppressed)
+            published = head.coded.rows - (0 if stays else summary.suppressed)
             self._proof = replace(head.proof, original=replace(head.proof.original, rows=published))
             by_rows = self._class_sizes("1")
             sizes = self._class_sizes("DISTINCT u1_original") if head.coded.persons else by_rows
         names = [axis.name for axis in head.coded.template.axes]
         constraints = replace(head.coded.constraints(head.coded.nothing()), rows=head.coded.rows)
         told = (
-            whole.told if whole else run_of(job, self._progress).told(head.coded.points(head.coded.nothing()), constraints, tale)
+            whole.told
+            if whole
+            else run_of(job, self._progress).told(head.coded.points(head.coded.nothing()), constraints, summary)
         )
         return Result(
             rows=head.coded.rows,
             loss=sums.measured(names, by_rows, job.promise.k),
             clusters=sums.clusters,
-            blocks=tale.blocks if job.algorithm.in_blocks else 1,
+            blocks=summary.blocks if job.algorithm.in_blocks else 1,
             sizes=sizes,
-            suppressed=tale.suppressed,
+            suppressed=summary.suppressed,
             axes={axis.name: axis.describe() for axis in head.coded.template.axes},
             told=told,
         )
@@ -300,22 +302,22 @@ class SparkEngine:
         self._held.callback(_let_go, kept)
         return kept
 
-    def _summed(self) -> tuple[Sums, Tale, bool]:
+    def _summed(self) -> tuple[Sums, RunSummary, bool]:
         """What all parts told, and whether what is suppressed stays as stars."""
         coded = self._head.coded
         sums = [told.sums for told in self._told if told.sums is not None]
         sums += [cluster.finished(coded)[1] for cluster in self._large.values()]
-        tales = [told.tale for told in self._told] + [Tale(cluster.rows, 1) for cluster in self._large.values()]
-        total, tale = reduce(add, sums), reduce(add, tales)
+        summaries = [told.summary for told in self._told] + [RunSummary(cluster.rows, 1) for cluster in self._large.values()]
+        total, summary = reduce(add, sums), reduce(add, summaries)
         starred = [told.starred for told in self._told if told.starred is not None]
         if self._job.suppressed != "star" or not starred:
-            return total, tale, True
+            return total, summary, True
         star = OneCluster(coded, self._schema)
         for cluster in starred:
             star.merge(cluster)
         if not star.is_valid(coded.constraints(coded.nothing())):
-            return total, tale, False
-        return with_star(total, star.finished(coded, star=True)[1]), tale, True
+            return total, summary, False
+        return with_star(total, star.finished(coded, star=True)[1]), summary, True
 
     # --- the release
 

@@ -28,7 +28,7 @@ from kohort.engines.spark.session import Batches, telling
 from kohort.errors import KohortError, MachineError
 from kohort.job.job import Job
 from kohort.methods import Partition
-from kohort.methods.run import Tale
+from kohort.methods.run import RunSummary
 from kohort.progress import Progress
 from kohort.publishing import publish as publishing
 from kohort.publishing.publish import Boxes, Publication, texts_of
@@ -230,7 +230,7 @@ class Told:
     rows: int
     error: KohortError | None = None
     sums: Sums | None = None
-    tale: Tale = field(default_factory=Tale)
+    summary: RunSummary = field(default_factory=RunSummary)
     starred: OneCluster | None = None
     """What is suppressed."""
     whole: Partition | None = None
@@ -287,26 +287,26 @@ class _Finish:
         boxes = publishing.boxes_of(points, made, head.schema)
         texts = texts_of(head.schema, points.axes, boxes)
         is_star = np.equal(made.labels, -1 if made.star is None else made.star)
-        tale = Tale(points.rows, made.blocks, int(np.count_nonzero((made.labels < 0) | is_star)))
+        summary = RunSummary(points.rows, made.blocks, int(np.count_nonzero((made.labels < 0) | is_star)))
         sums, without_labels = sums_of(points, made.labels, boxes), replace(made, labels=made.labels[:0])
-        told = Told(points.rows, None, sums, tale, None, without_labels)
+        told = Told(points.rows, None, sums, summary, None, without_labels)
         return self._published(texts, made.labels, np.flatnonzero(made.labels >= 0), star=False), told
 
     def part(self) -> tuple[pa.Table, Told]:
         """The part is one of several. Suppressed rows come too, as stars, if they may stay."""
         head, points = self._head, self._points
-        labels, tale = partition_part(head.job, points, self._constraints, self._ties, Progress(1))
+        labels, summary = partition_part(head.job, points, self._constraints, self._ties, Progress(1))
         boxes = publishing.boxes_of(points, Partition(labels), head.schema)
         rows = self._published(texts_of(head.schema, points.axes, boxes), labels, np.flatnonzero(labels >= 0), star=False)
         starred = None
-        if tale.suppressed:
+        if summary.suppressed:
             out = np.flatnonzero(labels < 0)
             starred = OneCluster(head.coded, head.schema)
             starred.add(head.coded, self._words[out])
             if head.job.suppressed == "star":
                 texts = texts_of(head.schema, points.axes, starred.finished(head.coded, star=True)[0])
                 rows = pa.concat_tables([rows, self._published(texts, np.zeros_like(labels), out, star=True)])
-        return rows, Told(points.rows, None, sums_of(points, labels, boxes), tale, starred)
+        return rows, Told(points.rows, None, sums_of(points, labels, boxes), summary, starred)
 
     def as_told(self, boxes: Boxes) -> pa.Table:
         """Everybody is in one cluster that is known."""
