@@ -421,20 +421,20 @@ def test_suppressed_rows_stay_as_one_class_if_that_keeps_the_promise(wards):
     table, quasi = one_outlier_each(wards), ["ward", "age"]
     asked: dict[str, Any] = {"k": 5, "l": 2, "suppress": 0.1, "method": "mondrian"}
     job = Job.build(quasi=quasi, sensitive="disease", **asked, seed=7, keep_order=True)
-    left, starred = (kohort.anonymize(table, job, suppressed=how) for how in ("leave", "star"))
+    left, suppressed_rows = (kohort.anonymize(table, job, suppressed=how) for how in ("leave", "star"))
     gone = np.flatnonzero(left.labels < 0)
     assert gone.tolist() == list(range(0, 10 * wards, 10))
-    assert starred.summary()["suppressed"] == left.summary()["suppressed"] == wards
-    assert starred.loss.total_il == pytest.approx(left.loss.total_il)  # a cell of * costs what a cell costs that left
+    assert suppressed_rows.summary()["suppressed"] == left.summary()["suppressed"] == wards
+    assert suppressed_rows.loss.total_il == pytest.approx(left.loss.total_il)  # a cell of * costs what a cell costs that left
     assert left.table.num_rows == 9 * wards
     if wards < 5:
-        assert starred.table.equals(left.table)
+        assert suppressed_rows.table.equals(left.table)
         return
-    assert starred.table.num_rows == table.num_rows
-    assert starred.table.column("disease").to_pylist() == table.column("disease").to_pylist()
-    told = [(row["ward"], row["age"]) for row in starred.table.to_pylist()]
+    assert suppressed_rows.table.num_rows == table.num_rows
+    assert suppressed_rows.table.column("disease").to_pylist() == table.column("disease").to_pylist()
+    told = [(row["ward"], row["age"]) for row in suppressed_rows.table.to_pylist()]
     assert [row for row, cells in enumerate(told) if cells == ("*", "*")] == gone.tolist()
-    assert promise_oracles.broken(starred.table, quasi, 5, {"disease": {"l": 2}}) == []
+    assert promise_oracles.broken(suppressed_rows.table, quasi, 5, {"disease": {"l": 2}}) == []
 
 
 @pytest.mark.slow
@@ -443,16 +443,16 @@ def test_suppressed_rows_stay_as_one_class_if_that_keeps_the_promise(wards):
 def test_star_only_if_it_keeps_the_promise(table, k, share, l):  # noqa: E741
     job = testing.job_for(MONDRIAN, {}, k, suppress=share, l=l, keep_order=True)
     try:
-        left, starred = (kohort.anonymize(table, job, suppressed=how) for how in ("leave", "star"))
+        left, suppressed_rows = (kohort.anonymize(table, job, suppressed=how) for how in ("leave", "star"))
     except PromiseError:
         return
-    assert promise_oracles.broken(starred.table, testing.QUASI, k, settings_of(job)) == []
+    assert promise_oracles.broken(suppressed_rows.table, testing.QUASI, k, settings_of(job)) == []
     gone = np.flatnonzero(left.labels < 0)
     secrets = {value or None for value in table.take(gone).column("secret").to_pylist()}
-    if starred.table.num_rows == table.num_rows:
-        assert {tuple(row.values()) for row in starred.table.take(gone).select(testing.QUASI).to_pylist()} <= {("*",) * 5}
+    if suppressed_rows.table.num_rows == table.num_rows:
+        assert {tuple(row.values()) for row in suppressed_rows.table.take(gone).select(testing.QUASI).to_pylist()} <= {("*",) * 5}
     else:
-        assert starred.table.equals(left.table)
+        assert suppressed_rows.table.equals(left.table)
         assert len(gone) < k or len(secrets) < l, "they could have stayed"
 
 

@@ -122,8 +122,8 @@ class MemoryEngine:
         )
 
     def labels(self) -> NDArray[np.int64]:
-        labels, star = self._partition.labels, self._partition.star
-        return labels if star is None else np.where(labels == star, -1, labels)
+        labels, suppressed_group = self._partition.labels, self._partition.suppressed_group
+        return labels if suppressed_group is None else np.where(labels == suppressed_group, -1, labels)
 
     def ask(self, questions: Questions) -> Answers:
         """What the release answers."""

@@ -32,7 +32,7 @@ class Partition:
     labels: NDArray[np.int64]
     boxes: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
     """(low, high), each (clusters, axes): given by methods whose boxes are wider than their members' ends."""
-    star: int | None = None
+    suppressed_group: int | None = None
     """The group of suppressed rows that stay, published as * in every column."""
     blocks: int = 1
     """Parts of the table that were worked on by themselves."""
@@ -43,10 +43,10 @@ class Partition:
     told: tuple[str, ...] = ()
     """What was done and why, in sentences."""
 
-    def with_star(self) -> Partition:
+    def with_suppressed_group(self) -> Partition:
         """The suppressed rows as one group more, the last."""
-        star = int(self.labels.max(initial=-1)) + 1
-        return replace(self, labels=np.where(self.labels < 0, star, self.labels), star=star)
+        suppressed_group = int(self.labels.max(initial=-1)) + 1
+        return replace(self, labels=np.where(self.labels < 0, suppressed_group, self.labels), suppressed_group=suppressed_group)
 
 
 PartitionFunction = Callable[[Points, Constraints, Any, int, Progress], Partition]

@@ -73,15 +73,15 @@ def boxes_of(points: Points, partition: Partition, schema: Schema) -> Boxes:
     }
     if partition.boxes is not None:
         low, high = partition.boxes
-        if partition.star is not None:  # the last group, which the method did not make
+        if partition.suppressed_group is not None:  # the last group, which the method did not make
             low, high = np.vstack([low, np.zeros(len(points.axes), np.int64)]), np.vstack([high, everything(points.axes)])
         return Boxes(low, high, sizes, {}, means)
     shape = (len(sizes), len(points.axes))
     low = np.full(shape, np.iinfo(points.codes.dtype).max, points.codes.dtype)
     high = np.zeros(shape, points.codes.dtype)
     bound_members(points.codes, labels, low, high)
-    if partition.star is not None:
-        low[partition.star], high[partition.star] = 0, everything(points.axes)
+    if partition.suppressed_group is not None:
+        low[partition.suppressed_group], high[partition.suppressed_group] = 0, everything(points.axes)
     ends = {number: _true_ends(values, points.codes[:, number], labels, len(sizes)) for number, values in points.exact.items()}
     return Boxes(low.astype(np.int64), high.astype(np.int64), sizes, ends, means)
 

@@ -112,7 +112,7 @@ class DiskEngine:
         )
 
     def labels(self) -> NDArray[np.int64]:
-        return np.concatenate([np.empty(0, np.int64), *self._partition.labels(star=False)])
+        return np.concatenate([np.empty(0, np.int64), *self._partition.labels(suppressed_group=False)])
 
     def aligned(self) -> Pair:
         """The source and the release row by row, without those left out. For measuring only."""

@@ -16,7 +16,7 @@ from kohort.engines.disk.clusters import Clusters
 from kohort.engines.disk.memory_limits import Limits
 from kohort.engines.disk.scatter import Scattered, SpoolCounting, scatter
 from kohort.engines.shared import cut_tree
-from kohort.engines.shared.counted_part import OneCluster, one_cluster, with_star
+from kohort.engines.shared.counted_part import OneCluster, one_cluster, with_suppressed_group
 from kohort.engines.shared.packed_table import Coded
 from kohort.engines.shared.partition import partition_part, partition_whole, require_parts, require_persons, run_of
 from kohort.engines.shared.persons import ClassPersons, side_by_side
@@ -42,19 +42,19 @@ class DiskPartition:
     suppressed: int
     left_out: int
     """Suppressed rows that are not published at all."""
-    star: int | None
+    suppressed_group: int | None
     blocks: int
     told: tuple[str, ...]
     _labels: list[Spool[np.int32]]
     _scattered: Scattered | None
 
-    def labels(self, *, star: bool = True) -> Iterator[NDArray[np.int64]]:
-        """The cluster of each row, some rows at a time; -1 = left out. Without `star`, so are those that stay as stars."""
+    def labels(self, *, suppressed_group: bool = True) -> Iterator[NDArray[np.int64]]:
+        """The cluster of each row, some rows at a time; -1 = left out. Without `suppressed_group`, so are those that stay as stars."""
         chunks = self._labels[0].chunks() if self._scattered is None else self._scattered.in_table_order(self._labels)
         for chunk in chunks:
             labels = chunk.astype(np.int64)
-            if self.star is not None:
-                labels[labels < 0] = self.star if star else LEFT_OUT
+            if self.suppressed_group is not None:
+                labels[labels < 0] = self.suppressed_group if suppressed_group else LEFT_OUT
             yield labels
 
     @classmethod
@@ -88,13 +88,17 @@ class _Work:
         clusters = Clusters(self.folder, schema, points.axes)
         clusters.append(boxes)
         spool = Spool(self.folder / "labels", np.int32)
-        is_star = np.equal(made.labels, LEFT_OUT if made.star is None else made.star)
-        spool.append(np.where(is_star, LEFT_OUT, made.labels).astype(np.int32))
+        is_suppressed_group = np.equal(made.labels, LEFT_OUT if made.suppressed_group is None else made.suppressed_group)
+        spool.append(np.where(is_suppressed_group, LEFT_OUT, made.labels).astype(np.int32))
         classes = publishing.classes_of(publishing.texts_of(schema, points.axes, boxes))
         sizes = counted(constraints.sizes(np.append(classes, -1)[made.labels]))
-        suppressed, left_out = (int(np.count_nonzero(rows)) for rows in ((made.labels < 0) | is_star, made.labels < 0))
+        suppressed, left_out = (
+            int(np.count_nonzero(rows)) for rows in ((made.labels < 0) | is_suppressed_group, made.labels < 0)
+        )
         sums = sums_of(points, made.labels, boxes)
-        return DiskPartition(clusters, sums, sizes, suppressed, left_out, made.star, made.blocks, made.told, [spool], None)
+        return DiskPartition(
+            clusters, sums, sizes, suppressed, left_out, made.suppressed_group, made.blocks, made.told, [spool], None
+        )
 
     def in_parts(self, words: Spool[np.uint64], largest: int) -> DiskPartition:
         """Cut by frequency sets until every part fits, then part by part."""
@@ -113,11 +117,11 @@ class _Work:
         of_classes = ClassPersons(self.folder, coded.rows, room) if coded.persons else None
         clusters, sums, summaries = Clusters(self.folder, schema, coded.template.axes), [], []
         labels: list[Spool[np.int32]] = []
-        starred = OneCluster(coded, schema)
+        suppressed_rows = OneCluster(coded, schema)
         for number, part in enumerate(scattered.parts):
             self.progress.check()
             labels.append(Spool(self.folder / f"labels-{number}", np.int32))
-            made = (self._large if part.rows > largest else self._small)(part, starred)
+            made = (self._large if part.rows > largest else self._small)(part, suppressed_rows)
             sums.append(made.sums)
             summaries.append(made.summary)
             before = len(clusters)
@@ -129,43 +133,49 @@ class _Work:
                     of_classes.add(keys[own - before], rows[:, coded.person_word])
             part.remove()
         total, summary = reduce(add, sums), reduce(add, summaries)
-        star, total = self._star(starred, clusters, total)
+        suppressed_group, total = self._suppressed_group(suppressed_rows, clusters, total)
         told = run_of(job, self.progress).told(coded.points(coded.nothing()), replace(constraints, rows=coded.rows), summary)
-        left_out = 0 if star is not None else summary.suppressed
+        left_out = 0 if suppressed_group is not None else summary.suppressed
         sizes = clusters.class_sizes() if of_classes is None else of_classes.sizes()
         blocks = summary.blocks if job.algorithm.in_blocks else 1
-        return DiskPartition(clusters, total, sizes, summary.suppressed, left_out, star, blocks, told, labels, scattered)
+        return DiskPartition(
+            clusters, total, sizes, summary.suppressed, left_out, suppressed_group, blocks, told, labels, scattered
+        )
 
-    def _small(self, part: Spool[np.uint64], starred: OneCluster) -> _Made:
+    def _small(self, part: Spool[np.uint64], suppressed_rows: OneCluster) -> _Made:
         """A part in memory."""
         coded = self.coded
         rows = part.read().reshape(part.rows, -1)
         points, constraints = coded.points(rows), coded.constraints(rows)
         labels, summary = partition_part(self.job, points, constraints, lambda: coded.ties(rows), self.progress)
         if summary.suppressed:
-            starred.add(coded, rows[labels < 0])
+            suppressed_rows.add(coded, rows[labels < 0])
         boxes = publishing.boxes_of(points, Partition(labels), self.schema)
         return _Made(iter([labels]), boxes, sums_of(points, labels, boxes), summary)
 
-    def _large(self, part: Spool[np.uint64], starred: OneCluster) -> _Made:
+    def _large(self, part: Spool[np.uint64], suppressed_rows: OneCluster) -> _Made:
         """A part that no cut makes smaller."""
         cluster = one_cluster(self.coded, self.schema, part.chunks())
         if self.job.algorithm.in_blocks and not cluster.is_one_point:
             self.progress.note(f"a block of {part.rows:,} rows cannot be cut, so it takes more memory than allowed")
-            return self._small(part, starred)
+            return self._small(part, suppressed_rows)
         boxes, sums = cluster.finished(self.coded)
         zeros = (np.zeros(len(chunk), np.int64) for chunk in part.chunks())
         self.progress.slot()[0] = part.rows
         return _Made(zeros, boxes, sums, RunSummary(part.rows, 1))
 
-    def _star(self, starred: OneCluster, clusters: Clusters, sums: Sums) -> tuple[int | None, Sums]:
+    def _suppressed_group(self, suppressed_rows: OneCluster, clusters: Clusters, sums: Sums) -> tuple[int | None, Sums]:
         """What is suppressed as one class of stars more, if it is asked for and stands."""
         coded = self.coded
-        if self.job.suppressed != "star" or not starred.rows or not starred.is_valid(coded.constraints(coded.nothing())):
+        if (
+            self.job.suppressed != "star"
+            or not suppressed_rows.rows
+            or not suppressed_rows.is_valid(coded.constraints(coded.nothing()))
+        ):
             return None, sums
-        boxes, of_star = starred.finished(coded, star=True)
+        boxes, of_suppressed_group = suppressed_rows.finished(coded, suppressed_group=True)
         clusters.append(boxes)
-        return len(clusters) - 1, with_star(sums, of_star)
+        return len(clusters) - 1, with_suppressed_group(sums, of_suppressed_group)
 
 
 @dataclass(frozen=True)

@@ -75,12 +75,12 @@ class OneCluster:
             return self.rows >= constraints.k
         return bool(counted_is_valid(constraints.rules, constraints.tally(), self._values, self.rows))
 
-    def finished(self, coded: Coded, *, star: bool = False) -> tuple[Boxes, Sums]:
+    def finished(self, coded: Coded, *, suppressed_group: bool = False) -> tuple[Boxes, Sums]:
         """Its box, or that of everything, and what it loses."""
         axes = coded.template.axes
         held = [np.flatnonzero(counts) for counts in self._codes]
         low, high = (np.array([[codes[end] for codes in held]], np.int64) for end in (0, -1))
-        if star:
+        if suppressed_group:
             low, high = np.zeros_like(low), everything(axes)[np.newaxis]
         ends = {number: self._true_ends(coded, number) for number in self._moments}
         means = {number: self._mean(coded, number) for number in self._sums}
@@ -112,7 +112,7 @@ def one_cluster(coded: Coded, schema: Schema, chunks: Iterable[NDArray[np.uint64
     return cluster
 
 
-def with_star(sums: Sums, star: Sums) -> Sums:
+def with_suppressed_group(sums: Sums, suppressed_group: Sums) -> Sums:
     """What is lost when suppressed rows stay as stars: they were counted as lost whole."""
-    lost = np.full(len(star.leaf), float(star.rows))
-    return sums + Sums(-star.rows, -star.rows, -lost, -lost, 0, 0, 0.0) + star
+    lost = np.full(len(suppressed_group.leaf), float(suppressed_group.rows))
+    return sums + Sums(-suppressed_group.rows, -suppressed_group.rows, -lost, -lost, 0, 0, 0.0) + suppressed_group

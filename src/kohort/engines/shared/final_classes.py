@@ -22,15 +22,21 @@ ClassesOf = Callable[[Partition], NDArray[np.int64]]
 
 
 def settle(
-    points: Points, constraints: Constraints, partition: Partition, classes_of: ClassesOf, progress: Progress, *, star: bool
+    points: Points,
+    constraints: Constraints,
+    partition: Partition,
+    classes_of: ClassesOf,
+    progress: Progress,
+    *,
+    suppressed_group: bool,
 ) -> Partition:
-    """A partition whose classes all stand. With `star`, suppressed rows stay as one class more if all stand then."""
+    """A partition whose classes all stand. With `suppressed_group`, suppressed rows stay as one class more if all stand then."""
     if partition.boxes is not None:  # no repair: such a method must have asked for the whole promise itself
         constraints.require(partition.labels)
-    if star and (partition.labels < 0).any():
-        starred = partition.with_star()
-        if constraints.valid_groups(starred.labels).all() and constraints.valid_groups(classes_of(starred)).all():
-            return starred
+    if suppressed_group and (partition.labels < 0).any():
+        suppressed_rows = partition.with_suppressed_group()
+        if constraints.valid_groups(suppressed_rows.labels).all() and constraints.valid_groups(classes_of(suppressed_rows)).all():
+            return suppressed_rows
     if constraints.merging_keeps:
         return partition
     kept = np.flatnonzero(partition.labels >= 0)

@@ -46,7 +46,7 @@ def partition_whole(
         texts = publishing.texts_of(schema, points.axes, publishing.boxes_of(points, partition, schema))
         return np.append(publishing.classes_of(texts), -1)[partition.labels]
 
-    return settle(points, constraints, made, classes_of, progress, star=job.suppressed == "star")
+    return settle(points, constraints, made, classes_of, progress, suppressed_group=job.suppressed == "star")
 
 
 def partition_part(

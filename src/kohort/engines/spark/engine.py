@@ -28,7 +28,7 @@ from kohort.encoding.row_order import carried
 from kohort.encoding.sensitive import nobody
 from kohort.engines.base import Counted, Result
 from kohort.engines.shared import cut_tree
-from kohort.engines.shared.counted_part import OneCluster, with_star
+from kohort.engines.shared.counted_part import OneCluster, with_suppressed_group
 from kohort.engines.shared.cut_tree import CutTree
 from kohort.engines.shared.encode_columns import coded_columns, coded_table
 from kohort.engines.shared.partition import needs_order, require_parts, require_persons, run_of
@@ -39,7 +39,7 @@ from kohort.engines.spark.counting import SparkCounting
 from kohort.engines.spark.distinct_values import Values
 from kohort.engines.spark.folders import Folder
 from kohort.engines.spark.session import session_for, speaking_plainly
-from kohort.engines.spark.tasks import KEY, PART, STAR, TOLD, Head, Told
+from kohort.engines.spark.tasks import KEY, PART, SUPPRESSED_GROUP, TOLD, Head, Told
 from kohort.errors import RequestError
 from kohort.job.job import Job
 from kohort.methods.run import RunSummary
@@ -163,9 +163,12 @@ class SparkEngine:
     def publish(self) -> Result:
         job, head = self._job, self._head
         with self._progress.step("publish"), speaking_plainly("Spark failed while publishing"):
-            (sums, summary, star), whole = self._summed(), next((told.whole for told in self._told if told.whole), None)
-            self._rows = self._released.where(f"{TOLD} IS NULL" + ("" if star else f" AND NOT {STAR}"))
-            stays = whole.star is not None if whole else star and job.suppressed == "star"
+            (sums, summary, suppressed_group), whole = (
+                self._summed(),
+                next((told.whole for told in self._told if told.whole), None),
+            )
+            self._rows = self._released.where(f"{TOLD} IS NULL" + ("" if suppressed_group else f" AND NOT {SUPPRESSED_GROUP}"))
+            stays = whole.suppressed_group is not None if whole else suppressed_group and job.suppressed == "star"
             published = head.coded.rows - (0 if stays else summary.suppressed)
             self._proof = replace(head.proof, original=replace(head.proof.original, rows=published))
             by_rows = self._class_sizes("1")
@@ -309,15 +312,15 @@ class SparkEngine:
         sums += [cluster.finished(coded)[1] for cluster in self._large.values()]
         summaries = [told.summary for told in self._told] + [RunSummary(cluster.rows, 1) for cluster in self._large.values()]
         total, summary = reduce(add, sums), reduce(add, summaries)
-        starred = [told.starred for told in self._told if told.starred is not None]
-        if self._job.suppressed != "star" or not starred:
+        suppressed_rows = [told.suppressed_rows for told in self._told if told.suppressed_rows is not None]
+        if self._job.suppressed != "star" or not suppressed_rows:
             return total, summary, True
-        star = OneCluster(coded, self._schema)
-        for cluster in starred:
-            star.merge(cluster)
-        if not star.is_valid(coded.constraints(coded.nothing())):
+        suppressed_group = OneCluster(coded, self._schema)
+        for cluster in suppressed_rows:
+            suppressed_group.merge(cluster)
+        if not suppressed_group.is_valid(coded.constraints(coded.nothing())):
             return total, summary, False
-        return with_star(total, star.finished(coded, star=True)[1]), summary, True
+        return with_suppressed_group(total, suppressed_group.finished(coded, suppressed_group=True)[1]), summary, True
 
     # --- the release
 

@@ -37,7 +37,7 @@ from kohort.tables.tables import as_text
 from kohort.utility.loss import Sums, sums_of
 from kohort.verification.verify import Proof
 
-PART, KEY, STAR, TOLD = "kohort_part", "kohort_key", "kohort_star", "kohort_told"
+PART, KEY, SUPPRESSED_GROUP, TOLD = "kohort_part", "kohort_key", "kohort_star", "kohort_told"
 DENSE = 1 << 22
 """Counts that a task keeps in one array; beyond, each batch gives its own."""
 
@@ -231,7 +231,7 @@ class Told:
     error: KohortError | None = None
     sums: Sums | None = None
     summary: RunSummary = field(default_factory=RunSummary)
-    starred: OneCluster | None = None
+    suppressed_rows: OneCluster | None = None
     """What is suppressed."""
     whole: Partition | None = None
     """The partition, without its labels, if the part is the whole table."""
@@ -286,33 +286,35 @@ class _Finish:
         made = partition_whole(head.job, head.schema, points, constraints, self._ties, Progress(1))
         boxes = publishing.boxes_of(points, made, head.schema)
         texts = texts_of(head.schema, points.axes, boxes)
-        is_star = np.equal(made.labels, -1 if made.star is None else made.star)
-        summary = RunSummary(points.rows, made.blocks, int(np.count_nonzero((made.labels < 0) | is_star)))
+        is_suppressed_group = np.equal(made.labels, -1 if made.suppressed_group is None else made.suppressed_group)
+        summary = RunSummary(points.rows, made.blocks, int(np.count_nonzero((made.labels < 0) | is_suppressed_group)))
         sums, without_labels = sums_of(points, made.labels, boxes), replace(made, labels=made.labels[:0])
         told = Told(points.rows, None, sums, summary, None, without_labels)
-        return self._published(texts, made.labels, np.flatnonzero(made.labels >= 0), star=False), told
+        return self._published(texts, made.labels, np.flatnonzero(made.labels >= 0), suppressed_group=False), told
 
     def part(self) -> tuple[pa.Table, Told]:
         """The part is one of several. Suppressed rows come too, as stars, if they may stay."""
         head, points = self._head, self._points
         labels, summary = partition_part(head.job, points, self._constraints, self._ties, Progress(1))
         boxes = publishing.boxes_of(points, Partition(labels), head.schema)
-        rows = self._published(texts_of(head.schema, points.axes, boxes), labels, np.flatnonzero(labels >= 0), star=False)
-        starred = None
+        rows = self._published(
+            texts_of(head.schema, points.axes, boxes), labels, np.flatnonzero(labels >= 0), suppressed_group=False
+        )
+        suppressed_rows = None
         if summary.suppressed:
             out = np.flatnonzero(labels < 0)
-            starred = OneCluster(head.coded, head.schema)
-            starred.add(head.coded, self._words[out])
+            suppressed_rows = OneCluster(head.coded, head.schema)
+            suppressed_rows.add(head.coded, self._words[out])
             if head.job.suppressed == "star":
-                texts = texts_of(head.schema, points.axes, starred.finished(head.coded, star=True)[0])
-                rows = pa.concat_tables([rows, self._published(texts, np.zeros_like(labels), out, star=True)])
-        return rows, Told(points.rows, None, sums_of(points, labels, boxes), summary, starred)
+                texts = texts_of(head.schema, points.axes, suppressed_rows.finished(head.coded, suppressed_group=True)[0])
+                rows = pa.concat_tables([rows, self._published(texts, np.zeros_like(labels), out, suppressed_group=True)])
+        return rows, Told(points.rows, None, sums_of(points, labels, boxes), summary, suppressed_rows)
 
     def as_told(self, boxes: Boxes) -> pa.Table:
         """Everybody is in one cluster that is known."""
         texts = texts_of(self._head.schema, self._points.axes, boxes)
         zeros = np.zeros(self._points.rows, np.int64)
-        return self._published(texts, zeros, np.arange(len(zeros)), star=False)
+        return self._published(texts, zeros, np.arange(len(zeros)), suppressed_group=False)
 
     def nothing(self) -> pa.Table:
         """No rows, but their columns."""
@@ -320,12 +322,14 @@ class _Finish:
         points = self._points.take(none)
         boxes = publishing.boxes_of(points, Partition(none), self._head.schema)
         texts = texts_of(self._head.schema, points.axes, boxes)
-        return self._published(texts, np.zeros(self._points.rows, np.int64), none, star=False)
+        return self._published(texts, np.zeros(self._points.rows, np.int64), none, suppressed_group=False)
 
     def _ties(self) -> NDArray[np.uint64]:
         return self._head.coded.ties(self._words)
 
-    def _published(self, texts: publishing.Texts, labels: NDArray[np.int64], order: NDArray[np.int64], *, star: bool) -> pa.Table:
+    def _published(
+        self, texts: publishing.Texts, labels: NDArray[np.int64], order: NDArray[np.int64], *, suppressed_group: bool
+    ) -> pa.Table:
         head = self._head
         publication = Publication(self._cells, head.schema, texts, labels)
         release = pa.Table.from_batches(publication.batches(order), publication.schema)
@@ -333,7 +337,7 @@ class _Finish:
         originals = head.proof.originals(taken.column, None)
         columns = {f"r{number}": _for_spark(column) for number, column in enumerate(release.columns)}
         columns |= {f"{alias}_original": _for_spark(column) for alias, column in originals.items()}
-        columns[STAR] = pa.array(np.full(len(order), star))
+        columns[SUPPRESSED_GROUP] = pa.array(np.full(len(order), suppressed_group))
         columns[TOLD] = pa.nulls(len(order), pa.binary())
         return pa.table(columns)
 
