@@ -15,7 +15,7 @@ from kohort.errors import MachineError, RequestError
 from kohort.job.job import Job
 from kohort.progress import Progress
 from kohort.schema import columns as schema
-from kohort.utility.aligned import Pair
+from kohort.utility.aligned import AlignedTables
 from kohort.utility.models import features
 from kohort.utility.models.accuracy import MODELS, _folds, clusterings_agree, mine
 from kohort.utility.models.estimators import measured
@@ -81,7 +81,7 @@ def hidden(table):
 
 
 def told(table, release, name, **asked):
-    original, released = told_by(Pair(pa.table(table), pa.table(release), bound(pa.table(table), **asked)), name)
+    original, released = told_by(AlignedTables(pa.table(table), pa.table(release), bound(pa.table(table), **asked)), name)
     return features.features(original, original).tolist(), features.features(released, original).tolist()
 
 
@@ -143,7 +143,7 @@ def test_the_nodes_that_most_rows_lie_in_are_features(monkeypatch):
 
 def test_what_is_carried_is_read_as_it_is():
     table = pa.table({"q": ["a", "b"], "n": [1.5, 3.5], "t": ["*", "x"], "b": [True, None]})
-    pair = Pair(table, table, bound(table, quasi="q", other=["n", "t", "b"]))
+    pair = AlignedTables(table, table, bound(table, quasi="q", other=["n", "t", "b"]))
     before, after = matrices(pair, predictors(pair), np.array([1, 0]))
     assert before.tolist() == after.tolist() == [[0, 1, 1, 0, 1, 0], [1, 0, 0, 1, 0, 1]]  # a, b, n, *, x, true
     assert before.dtype == np.float32
@@ -152,8 +152,8 @@ def test_what_is_carried_is_read_as_it_is():
 def test_nobody_predicts_from_identifiers_secrets_or_what_has_no_values():
     table = people(10).append_column("scan", pa.array([b"x"] * 10)).append_column("visits", pa.array([[1]] * 10))
     asked = {**ASKED, "sensitive": ["cost"], "other": ["ill", "scan", "visits"]}
-    assert predictors(Pair(table, table, bound(table, **asked))) == ["age", "pet", "ill"]
-    assert predictors(Pair(table, table, bound(table, **asked)), "age") == ["pet", "ill"]
+    assert predictors(AlignedTables(table, table, bound(table, **asked))) == ["age", "pet", "ill"]
+    assert predictors(AlignedTables(table, table, bound(table, **asked)), "age") == ["pet", "ill"]
 
 
 # --- what is predicted
@@ -162,17 +162,17 @@ def test_nobody_predicts_from_identifiers_secrets_or_what_has_no_values():
 def test_of_a_quasi_identifier_only_single_values_are_learned():
     table = pa.table({"n": list(range(12)), "q": ["x"] * 12})
     release = pa.table({"n": ["0", "[1 - 2]", "*", None, *map(str, range(4, 12))], "q": ["x"] * 12})
-    asked = target_of(Pair(table, release, bound(table, quasi=["n", "q"])), "n")
+    asked = target_of(AlignedTables(table, release, bound(table, quasi=["n", "q"])), "n")
     assert asked.released.tolist() == [0, -1, -1, -1, *range(4, 12)]
     assert asked.original.tolist() == list(range(12))
     assert asked.numbers is not None
     mean = bound(table, quasi=["n", "q"], statistic={"n": "mean"})
-    assert set(target_of(Pair(table, release.rename_columns(["n.mean", "q"]), mean), "n").released.tolist()) == {-1}
+    assert set(target_of(AlignedTables(table, release.rename_columns(["n.mean", "q"]), mean), "n").released.tolist()) == {-1}
 
 
 def test_few_numbers_are_classes():
     table = pa.table({"n": [*range(10), None], "q": ["x"] * 11})
-    asked = target_of(Pair(table, table, bound(table, quasi="q", other="n")), "n")
+    asked = target_of(AlignedTables(table, table, bound(table, quasi="q", other="n")), "n")
     assert (asked.numbers, asked.classes, asked.original.tolist()) == (None, 10, [*range(10), -1])
 
 
@@ -186,13 +186,13 @@ def test_folds_are_alike_and_apart():
 @MODELLED
 def test_measures_by_hand():
     table = pa.table({"y": ["a", "a", "a", "b", "b"], "q": ["x"] * 5})
-    asked = target_of(Pair(table, table, bound(table, quasi="q", other="y")), "y")
+    asked = target_of(AlignedTables(table, table, bound(table, quasi="q", other="y")), "y")
     second = np.array([0.1, 0.2, 0.7, 0.6, 0.4])
     found = measured(asked, np.arange(5), np.column_stack([1 - second, second]))
     # b is said of rows 2 and 3; rows 3 and 4 are b. Row 2, an a, stands above both: of the six pairs four are in order.
     assert found == pytest.approx({"accuracy": 3 / 5, "f1": 1 / 2, "auc": 4 / 6})
     third = pa.table({"y": ["a", "b", "c", "a"], "q": ["x"] * 4})
-    asked = target_of(Pair(third, third, bound(third, quasi="q", other="y")), "y")
+    asked = target_of(AlignedTables(third, third, bound(third, quasi="q", other="y")), "y")
     found = measured(asked, np.arange(4), np.eye(3)[[0, 1, 1, 0]])
     assert found == pytest.approx({"accuracy": 3 / 4, "f1": (1 + 2 / 3 + 0) / 3, "auc": (1 + 5 / 6 + 1 / 2) / 3})
 
@@ -204,7 +204,7 @@ def test_measures_by_hand():
 @pytest.mark.parametrize("target", ["ill", "cost"])
 def test_what_hides_nothing_is_as_good_as_the_original(target):
     table = people()
-    found = mine(Pair(table, as_it_is(table), bound(table, **ASKED)), target, folds=3)
+    found = mine(AlignedTables(table, as_it_is(table), bound(table, **ASKED)), target, folds=3)
     assert found.rows == found.rows_told == 300
     for scores in found.models.values():
         assert scores["release"] == scores["original"]
@@ -216,7 +216,7 @@ def test_what_hides_nothing_is_as_good_as_the_original(target):
 @pytest.mark.parametrize("target", ["ill", "cost"])
 def test_what_hides_everything_is_as_good_as_no_model(target):
     table = people()
-    found = mine(Pair(table, hidden(table), bound(table, **ASKED)), target, folds=3)
+    found = mine(AlignedTables(table, hidden(table), bound(table, **ASKED)), target, folds=3)
     for scores in found.models.values():
         assert scores["release"] == found.majority
     if target == "ill":
@@ -231,7 +231,7 @@ def test_a_rule_is_learned_from_ranges():
     x, z = rng.integers(0, 11, 600), rng.integers(0, 100, 600)
     table = pa.table({"x": x, "z": z, "y": pa.array(x > 5)})
     source, release, bounds = published(table, Job.build(quasi=["x", "z"], other="y", k=5, method="mondrian"))
-    found = mine(Pair(source, release, bounds), "y")
+    found = mine(AlignedTables(source, release, bounds), "y")
     assert found.task == "classification"
     assert found.models["forest"]["release"]["accuracy"].mean > 0.95
     assert found.models["forest"]["original"]["accuracy"].mean > 0.99
@@ -243,7 +243,9 @@ def test_nobody_is_asked_about_who_was_learned_from():
     """What follows from nothing cannot be predicted, by however fine a release."""
     rng = np.random.default_rng(0)
     table = pa.table({"x": rng.permutation(1000), "y": rng.integers(0, 2, 1000)})
-    found = mine(Pair(table, table.set_column(0, "x", table["x"].cast(pa.string())), bound(table, quasi="x", other="y")), "y")
+    found = mine(
+        AlignedTables(table, table.set_column(0, "x", table["x"].cast(pa.string())), bound(table, quasi="x", other="y")), "y"
+    )
     for scores in found.models.values():
         assert abs(scores["release"]["auc"].mean - 0.5) < 0.06
 
@@ -254,7 +256,7 @@ def test_a_quasi_identifier_is_predicted_from_the_rows_that_tell_it():
     release = as_it_is(table)
     told = ["furred" if row % 3 else pet for row, pet in enumerate(release["pet"].to_pylist())]
     release = release.set_column(1, "pet", pa.array(told))
-    found = mine(Pair(table, release, bound(table, **{**ASKED, "sensitive": ["ill"], "other": ["cost"]})), "pet")
+    found = mine(AlignedTables(table, release, bound(table, **{**ASKED, "sensitive": ["ill"], "other": ["cost"]})), "pet")
     assert (found.rows, found.rows_told, found.predictors) == (300, 100, ("age", "cost"))
     forest = found.models["forest"]
     assert found.majority["accuracy"].mean < forest["release"]["accuracy"].mean < forest["original"]["accuracy"].mean
@@ -265,11 +267,11 @@ def test_a_seed_decides_everything():
     table = people()
     source = bound(table, **ASKED)
     release = published(table, Job.build(**ASKED, k=5, method="mondrian"))[1]
-    first, again, other = (mine(Pair(table, release, source), "ill", seed=seed, folds=3).to_dict() for seed in (3, 3, 4))
+    first, again, other = (mine(AlignedTables(table, release, source), "ill", seed=seed, folds=3).to_dict() for seed in (3, 3, 4))
     assert first == again
     assert first != other
     few = {"most_rows": 100, "folds": 3}
-    once, twice = (mine(Pair(table, release, source), "ill", models=["logistic"] * times, **few) for times in (1, 2))
+    once, twice = (mine(AlignedTables(table, release, source), "ill", models=["logistic"] * times, **few) for times in (1, 2))
     assert (once.rows, once) == (100, twice)
 
 
@@ -277,7 +279,7 @@ def test_a_seed_decides_everything():
 def test_what_is_told():
     table = people()
     source, release, bounds = published(table, Job.build(**ASKED, k=5, method="mondrian"))
-    found = mine(Pair(source, release, bounds), "ill", folds=3)
+    found = mine(AlignedTables(source, release, bounds), "ill", folds=3)
     assert list(found.models) == list(MODELS)
     figures = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert set(figures["models"]["forest"]["release"]) == {"accuracy", "f1", "auc"}
@@ -286,7 +288,7 @@ def test_what_is_told():
     told = found.in_words()
     assert told.startswith("A forest trained on the release predicts 'ill' of original rows with an accuracy of ")
     assert f"{score['mean']:.1%} ({score['low']:.1%} to {score['high']:.1%})" in told
-    numbers = mine(Pair(source, release, bounds), "cost", folds=3, models=["logistic"])
+    numbers = mine(AlignedTables(source, release, bounds), "cost", folds=3, models=["logistic"])
     assert (numbers.task, list(numbers.models)) == ("regression", ["ridge"])
     assert numbers.in_words().startswith(
         "Ridge regression trained on the release predicts 'cost' of original rows with an R2 of "
@@ -312,7 +314,7 @@ def test_what_is_told():
 def test_what_cannot_be_mined_is_refused(target, settings, said):
     table = people()
     with pytest.raises(RequestError) as refused:
-        mine(Pair(table, as_it_is(table), bound(table, **ASKED)), target, **settings)
+        mine(AlignedTables(table, as_it_is(table), bound(table, **ASKED)), target, **settings)
     assert said in str(refused.value)
 
 
@@ -328,7 +330,7 @@ def test_what_cannot_be_mined_is_refused(target, settings, said):
 def test_a_target_must_have_classes_but_not_too_many(values, said):
     table = pa.table({"q": [str(row % 7) for row in range(len(values))], "y": pa.array(values, pa.string())})
     with pytest.raises(RequestError) as refused:
-        mine(Pair(table, table, bound(table, quasi="q", sensitive="y")), "y")
+        mine(AlignedTables(table, table, bound(table, quasi="q", sensitive="y")), "y")
     assert said in str(refused.value)
 
 
@@ -337,14 +339,14 @@ def test_rows_must_be_the_same_and_something_must_be_told():
     table = people(30)
     source = bound(table, **ASKED)
     with pytest.raises(RequestError, match="source has 30 rows, the release 29"):
-        mine(Pair(table, as_it_is(table).slice(1), source), "ill")
+        mine(AlignedTables(table, as_it_is(table).slice(1), source), "ill")
     with pytest.raises(RequestError, match="release has no column 'pet'"):
-        mine(Pair(table, as_it_is(table).drop_columns("pet"), source), "ill")
+        mine(AlignedTables(table, as_it_is(table).drop_columns("pet"), source), "ill")
     with pytest.raises(RequestError, match="'pet' in 0 of 30 rows, too few to learn from"):
-        mine(Pair(table, hidden(table), source), "pet", folds=2)
+        mine(AlignedTables(table, hidden(table), source), "pet", folds=2)
     alone = pa.table({"y": ["a", "b"] * 20})
     with pytest.raises(RequestError, match="No column is left to learn from"):
-        mine(Pair(alone, alone, bound(alone, quasi="y")), "y")
+        mine(AlignedTables(alone, alone, bound(alone, quasi="y")), "y")
 
 
 def test_without_scikit_learn_the_extra_is_named(monkeypatch):
@@ -352,9 +354,9 @@ def test_without_scikit_learn_the_extra_is_named(monkeypatch):
     table = people(30)
     release, source = as_it_is(table), bound(table, **ASKED)
     with pytest.raises(MachineError, match="pip install"):
-        mine(Pair(table, release, source), "ill")
+        mine(AlignedTables(table, release, source), "ill")
     with pytest.raises(MachineError, match="pip install"):
-        clusterings_agree(Pair(table, release, source))
+        clusterings_agree(AlignedTables(table, release, source))
 
 
 # --- clusterings
@@ -364,14 +366,14 @@ def test_without_scikit_learn_the_extra_is_named(monkeypatch):
 def test_clusterings_agree_if_nothing_is_hidden_and_by_chance_if_all_is():
     table = people()
     source = bound(table, **ASKED)
-    assert clusterings_agree(Pair(table, as_it_is(table), source), clusters=4) == 1
-    assert clusterings_agree(Pair(table, hidden(table), source), clusters=4) == 0
+    assert clusterings_agree(AlignedTables(table, as_it_is(table), source), clusters=4) == 1
+    assert clusterings_agree(AlignedTables(table, hidden(table), source), clusters=4) == 0
     released = published(table, Job.build(**ASKED, k=60, method="mondrian"))[1]
-    found = clusterings_agree(Pair(table, released, source), clusters=4)
+    found = clusterings_agree(AlignedTables(table, released, source), clusters=4)
     assert 0 < found < 1
-    assert found == clusterings_agree(Pair(table, released, source), clusters=4)
+    assert found == clusterings_agree(AlignedTables(table, released, source), clusters=4)
     with pytest.raises(RequestError, match="300 rows cannot make 301 clusters"):
-        clusterings_agree(Pair(table, released, source), clusters=301)
+        clusterings_agree(AlignedTables(table, released, source), clusters=301)
 
 
 # --- Adult
@@ -385,6 +387,6 @@ def test_adult_is_learned_as_well_as_elsewhere(public_data, k, least):
     assert public_data
     sample = datasets.adult([name for name in datasets.ADULT_A if name != "class"], ["class"])
     source, release, bounds = published(sample.table, Job.build(sample.job, method="mondrian", k=k, seed=1))
-    found = mine(Pair(source, release, bounds), "class", folds=3, models=["forest"])
+    found = mine(AlignedTables(source, release, bounds), "class", folds=3, models=["forest"])
     assert found.models["forest"]["release"]["accuracy"].mean > least
     assert found.models["forest"]["original"]["accuracy"].mean > 0.828

@@ -26,7 +26,7 @@ from kohort.job.job import Job
 from kohort.methods import Partition
 from kohort.progress import Progress
 from kohort.schema import columns as schemas
-from kohort.utility.aligned import Pair
+from kohort.utility.aligned import AlignedTables
 from kohort.utility.queries.value_domains import domain_of
 from kohort.utility.structure import structure
 
@@ -51,7 +51,7 @@ def test_what_was_left_out_still_makes_the_tree():
 
 
 def measured(*given, **asked):
-    return structure(Pair(*given), **asked)  # of no type, since tests know which figures there are
+    return structure(AlignedTables(*given), **asked)  # of no type, since tests know which figures there are
 
 
 def schema_of(table: pa.Table, **asked) -> schemas.Schema:

@@ -28,7 +28,7 @@ from kohort.report.comparison_rows import Entry
 from kohort.schema.columns import Schema
 from kohort.schema.workload import Workload
 from kohort.tables import staging, tables
-from kohort.utility.aligned import Pair
+from kohort.utility.aligned import AlignedTables
 from kohort.utility.models.accuracy import CLUSTERS, clusterings_agree, mine, require_models, require_target
 from kohort.utility.queries.answers import Questions
 from kohort.utility.queries.random_workload import random_workload
@@ -183,7 +183,7 @@ def _entry(
         evidence = engine.release_table()[1]
     except (PromiseError, RequestError) as error:
         return Entry(variant.name, k, refused=str(error))
-    pair = engine.aligned()
+    aligned = engine.aligned()
     return Entry(
         variant.name,
         k,
@@ -193,15 +193,15 @@ def _entry(
         smallest=evidence.k,
         suppressed=result.suppressed,
         seconds=round(seconds, 3),
-        queries=questions.ask(pair.release).to_dict() if questions else None,
-        structure=structure(pair, propensity=target is not None).to_dict() if pair.source.num_rows else None,
-        models=mine(pair, target).to_dict() if target is not None else None,
-        agreement=_agreement(pair) if target is not None else None,
+        queries=questions.ask(aligned.release).to_dict() if questions else None,
+        structure=structure(aligned, propensity=target is not None).to_dict() if aligned.source.num_rows else None,
+        models=mine(aligned, target).to_dict() if target is not None else None,
+        agreement=_agreement(aligned) if target is not None else None,
     )
 
 
-def _agreement(pair: Pair) -> float | None:
-    return clusterings_agree(pair) if pair.source.num_rows >= CLUSTERS else None
+def _agreement(aligned: AlignedTables) -> float | None:
+    return clusterings_agree(aligned) if aligned.source.num_rows >= CLUSTERS else None
 
 
 def _warm_up(table: pa.Table, job: Job) -> None:

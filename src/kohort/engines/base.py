@@ -15,7 +15,7 @@ from kohort.job.job import Job
 from kohort.progress import Progress
 from kohort.tables import staging, tables
 from kohort.tables.locations import Place, local
-from kohort.utility.aligned import Pair
+from kohort.utility.aligned import AlignedTables
 from kohort.utility.loss import Loss
 from kohort.utility.queries.answers import Answers
 
@@ -91,7 +91,7 @@ class Engine(Protocol):
     def labels(self) -> NDArray[np.int64]:
         """The cluster of each row of the source; -1 = suppressed."""
 
-    def aligned(self) -> Pair:
+    def aligned(self) -> AlignedTables:
         """The source and the release row by row, without those left out. For measuring only."""
 
     def preview(self, rows: NDArray[np.int64]) -> tuple[pa.Table, pa.Table]:

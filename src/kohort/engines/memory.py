@@ -33,7 +33,7 @@ from kohort.tables.frames import FrameKind
 from kohort.tables.locations import Place, local
 from kohort.tables.tables import Format, Origin
 from kohort.utility import loss
-from kohort.utility.aligned import Pair
+from kohort.utility.aligned import AlignedTables
 from kohort.utility.queries import cut_targets as steering
 from kohort.utility.queries.answers import Answers, Questions
 from kohort.verification.verify import Proof, require_passed
@@ -129,11 +129,11 @@ class MemoryEngine:
         """What the release answers."""
         return questions.ask(self.aligned().release)
 
-    def aligned(self) -> Pair:
+    def aligned(self) -> AlignedTables:
         """The source and the release row by row, without those left out. For measuring only."""
         kept, publication = np.flatnonzero(self._partition.labels >= 0), self._publication
         release = pa.Table.from_batches(publication.batches(kept), publication.schema)
-        return Pair(self._table.take(pa.array(kept)), release, self._schema, self._table)
+        return AlignedTables(self._table.take(pa.array(kept)), release, self._schema, self._table)
 
     def preview(self, rows: NDArray[np.int64]) -> tuple[pa.Table, pa.Table]:
         publication = self._publication

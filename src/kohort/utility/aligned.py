@@ -11,7 +11,7 @@ from kohort.utility.queries.value_domains import Domain, domain_of
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class AlignedTables:
     """The rows of a source that were released, and what is published of them, in one order. It shows who is who."""
 
     source: pa.Table

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.errors import RequestError
-from kohort.utility.aligned import Pair
+from kohort.utility.aligned import AlignedTables
 from kohort.utility.bins import Bins, Coded, Floats
 from kohort.utility.queries.value_domains import Codes, Domain
 
@@ -51,14 +51,14 @@ class Column:
     """By statistic: its range, its mean, or both."""
 
     @classmethod
-    def of(cls, pair: Pair, name: str) -> Column:
-        domain = pair.domain(name)
+    def of(cls, aligned: AlignedTables, name: str) -> Column:
+        domain = aligned.domain(name)
         reads = {"range": domain, "mean": replace(domain, kind="decimal")}  # the mean of whole numbers need not be one
         published = {
-            statistic: Coded.read(reads[statistic], pair.release.column(column))
-            for column, statistic in pair.schema.columns[name].published(name)
+            statistic: Coded.read(reads[statistic], aligned.release.column(column))
+            for column, statistic in aligned.schema.columns[name].published(name)
         }
-        held = Coded(*domain.read_values(pair.source.column(name), pair.schema.missing))
+        held = Coded(*domain.read_values(aligned.source.column(name), aligned.schema.missing))
         return cls(domain, Bins.of(domain), held, published)
 
     @property

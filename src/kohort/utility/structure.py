@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from kohort.errors import RequestError, listed
-from kohort.utility.aligned import Pair
+from kohort.utility.aligned import AlignedTables
 from kohort.utility.bins import Bins, Floats, counting
 from kohort.utility.column_distances import Column, Distances, total_variation
 from kohort.utility.models.propensity import Propensity, propensity_of
@@ -73,16 +73,16 @@ class Structure:
         return f"{words[0].upper()}{words[1:]}."
 
 
-def structure(pair: Pair, *, propensity: bool = False, seed: int = 0) -> Structure:
+def structure(aligned: AlignedTables, *, propensity: bool = False, seed: int = 0) -> Structure:
     """Compare the quasi-identifiers of the records that were released with what is published of them, in any order of rows."""
-    source, release, schema = pair.source, pair.release, pair.schema
+    source, release, schema = aligned.source, aligned.release, aligned.schema
     if source.num_rows != release.num_rows or not release.num_rows:
         rows = f"the source has {source.num_rows:,} rows, the release {release.num_rows:,}"
         raise RequestError(f"A release is compared with the records in it: {rows}. Leave what is suppressed out of both.")
     names = [published for name in schema.quasi for published, _statistic in schema.columns[name].published(name)]
     if gone := [name for name in names if name not in release.column_names]:
         raise RequestError(f"There is no column {listed(gone)} in the release. Compare it with the source that it was made from.")
-    columns = [Column.of(pair, name) for name in schema.quasi]
+    columns = [Column.of(aligned, name) for name in schema.quasi]
     per_column = {column.domain.name: column.distances() for column in columns}
     return Structure(
         per_column,

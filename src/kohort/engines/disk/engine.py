@@ -38,7 +38,7 @@ from kohort.tables.frames import FrameKind
 from kohort.tables.locations import Place, local
 from kohort.tables.streams import Stream
 from kohort.tables.tables import Format
-from kohort.utility.aligned import Pair
+from kohort.utility.aligned import AlignedTables
 from kohort.verification.duckdb_views import original_name
 from kohort.verification.verify import Proof, require_passed
 
@@ -114,7 +114,7 @@ class DiskEngine:
     def labels(self) -> NDArray[np.int64]:
         return np.concatenate([np.empty(0, np.int64), *self._partition.labels(suppressed_group=False)])
 
-    def aligned(self) -> Pair:
+    def aligned(self) -> AlignedTables:
         """The source and the release row by row, without those left out. For measuring only."""
         self._require_room("Measuring what a release is good for")
         source = pa.Table.from_batches(self._stream.batches(), self._stream.schema)
@@ -122,7 +122,7 @@ class DiskEngine:
         kept = np.flatnonzero(labels >= 0)
         publication = self._publication(source, labels)
         release = pa.Table.from_batches(publication.batches(kept), publication.schema)
-        return Pair(source.take(pa.array(kept)), release, self._schema, source)
+        return AlignedTables(source.take(pa.array(kept)), release, self._schema, source)
 
     def preview(self, rows: NDArray[np.int64]) -> tuple[pa.Table, pa.Table]:
         befores, afters, taken, first, reader = [], [], [], 0, Reader(self._partition.labels())

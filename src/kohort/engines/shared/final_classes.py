@@ -21,7 +21,7 @@ ClassesOf = Callable[[Partition], NDArray[np.int64]]
 """Per row: the class that it would be published in; -1 = suppressed."""
 
 
-def settle(
+def finalize(
     points: Points,
     constraints: Constraints,
     partition: Partition,

@@ -12,7 +12,7 @@ from kohort.constraints.constraints import Constraints, require_possible
 from kohort.encoding import row_order as ordering
 from kohort.encoding.axes import Points
 from kohort.engines.shared.cut_tree import Counting, CutTree
-from kohort.engines.shared.final_classes import settle
+from kohort.engines.shared.final_classes import finalize
 from kohort.engines.shared.packed_table import Coded, counts_of
 from kohort.errors import RequestError
 from kohort.job.job import Job
@@ -46,7 +46,7 @@ def partition_whole(
         texts = publishing.texts_of(schema, points.axes, publishing.boxes_of(points, partition, schema))
         return np.append(publishing.classes_of(texts), -1)[partition.labels]
 
-    return settle(points, constraints, made, classes_of, progress, suppressed_group=job.suppressed == "star")
+    return finalize(points, constraints, made, classes_of, progress, suppressed_group=job.suppressed == "star")
 
 
 def partition_part(

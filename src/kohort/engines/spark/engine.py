@@ -51,7 +51,7 @@ from kohort.schema.columns import Schema
 from kohort.tables import tables
 from kohort.tables.locations import Place
 from kohort.tables.tables import Format
-from kohort.utility.aligned import Pair
+from kohort.utility.aligned import AlignedTables
 from kohort.utility.loss import Sums
 from kohort.verification.verify import Proof, require_passed
 
@@ -194,7 +194,7 @@ class SparkEngine:
     def labels(self) -> NDArray[np.int64]:
         raise RequestError("The clusters of single rows stay on the cluster. Take the memory engine to see them.")
 
-    def aligned(self) -> Pair:
+    def aligned(self) -> AlignedTables:
         raise RequestError("What a release is good for is measured in memory. Measure a sample of the table there.")
 
     def preview(self, rows: NDArray[np.int64]) -> tuple[pa.Table, pa.Table]:

@@ -96,7 +96,7 @@ def _move(pool: Pool, count: Whole, row: Whole, to: Whole) -> None:
 
 
 @kernel
-def settle(asked: Asked, pool: Pool, count: Whole, groups: Whole, least: float) -> float:
+def move_and_swap(asked: Asked, pool: Pool, count: Whole, groups: Whole, least: float) -> float:
     """Move and swap rows as long as a row's best change gains more than `least`. Returns the square error."""
     _rows, apart, group, sizes, sums, pairs, inverse, own, to, _seeds = pool
     k, beyond_k = asked.k, asked.beyond_k

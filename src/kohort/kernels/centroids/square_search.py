@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from kohort.kernels import inlined, kernel
 from kohort.kernels.centroids.centroid_tree import Nest
 from kohort.kernels.centroids.centroids import Members, Space, join
-from kohort.kernels.centroids.square_pool import Asked, Pool, add_up, exchange, regrow, settle
+from kohort.kernels.centroids.square_pool import Asked, Pool, add_up, exchange, move_and_swap, regrow
 from kohort.kernels.core.promise_rules import Whole
 from kohort.kernels.core.randomness import below, deal
 
@@ -90,7 +90,7 @@ def describe(
 
 
 @kernel
-def find_near(
+def update_neighbourhood(
     space: Space,  # its values are the groups' middles
     nest: Nest,
     near: NDArray[np.int64],  # OUT (groups, neighbours): the nearest groups, nearest first; -1 where there are no more
@@ -229,7 +229,7 @@ def sweep(
         least = NOISE * (mean + _measure(space, pool, count, column))
         start = add_up(pool, count, before)
         kept: Whole = before
-        error = settle(asked, pool, count, before, least)
+        error = move_and_swap(asked, pool, count, before, least)
         best[:count] = pool.group[:count]
         at = step + near.shape[1] + 3
         for _ in range(TRIES):
@@ -244,7 +244,7 @@ def sweep(
             at += 2 + 2 * SWAPS + pool.sizes.size
             if made == 0:
                 continue
-            now = settle(asked, pool, count, made, least)
+            now = move_and_swap(asked, pool, count, made, least)
             if now < error * (1 + loose) - least:
                 error, kept = now, made
                 best[:count] = pool.group[:count]

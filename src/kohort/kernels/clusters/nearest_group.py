@@ -35,7 +35,7 @@ class Boxes(NamedTuple):
 
 
 @kernel
-def settle(boxes: Boxes, neighbourhood: int | np.int64) -> None:
+def update_neighbourhood(boxes: Boxes, neighbourhood: int | np.int64) -> None:
     """What is known of a neighbourhood as a whole, after one of its groups changed."""
     begin = boxes.first[neighbourhood]
     boxes.most_expensive[neighbourhood] = 0
@@ -149,5 +149,5 @@ def merge(axes: AxisTables, boxes: Boxes, into: int | np.int64, gone: int | np.i
     boxes.sizes[last] = 0
     boxes.number[gone], boxes.number[last] = moved, left
     boxes.place[left], boxes.place[moved] = last, gone
-    settle(boxes, home)
-    settle(boxes, there)
+    update_neighbourhood(boxes, home)
+    update_neighbourhood(boxes, there)

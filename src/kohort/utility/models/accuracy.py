@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from kohort.errors import MachineError, RequestError, listed, nearest
 from kohort.schema.columns import Schema
-from kohort.utility.aligned import Pair
+from kohort.utility.aligned import AlignedTables
 from kohort.utility.models.estimators import measured, predict, usual
 from kohort.utility.models.features import Rows, Target, matrices, predictors, target_of
 
@@ -89,7 +89,7 @@ class Mined:
 
 
 def mine(
-    pair: Pair,
+    aligned: AlignedTables,
     target: str,
     *,
     folds: int = FOLDS,
@@ -102,14 +102,14 @@ def mine(
     They learn from the quasi-identifiers and the columns with the role other. If the target is a quasi-identifier, they learn
     only from rows that publish a single value of it.
     """
-    names = _required(pair, target)
+    names = _required(aligned, target)
     _require_settings(folds, models)
     require_models()
-    asked = target_of(pair, target)
+    asked = target_of(aligned, target)
     rows = _drawn(np.flatnonzero(asked.original >= 0), most_rows, seed)
     asked = asked.take(rows)
     _require_target(asked, folds)
-    before, after = matrices(pair, names, rows)
+    before, after = matrices(aligned, names, rows)
     called = {name: "ridge" if name == "logistic" and asked.numbers is not None else name for name in models}
     found: dict[tuple[str, str], list[dict[str, float]]] = {}
     with _one_thread():
@@ -134,20 +134,20 @@ def mine(
     )
 
 
-def clusterings_agree(pair: Pair, *, clusters: int = CLUSTERS, seed: int = 0) -> float:
+def clusterings_agree(aligned: AlignedTables, *, clusters: int = CLUSTERS, seed: int = 0) -> float:
     """Whether k-means finds the same clusters in a release as in its source, by the features that models learn from.
 
     The adjusted Rand index: 1 for the same, 0 for chance. k-means is not of one mind about most tables: two seeds agree on the
     original of Adult to 0.6 or 0.8 only. A release can hardly do better.
     """
-    names, many = _required(pair), pair.source.num_rows
+    names, many = _required(aligned), aligned.source.num_rows
     if not 2 <= clusters <= many:
         raise RequestError(f"{many} rows cannot make {clusters} clusters. Ask for at least 2, at most one per row.")
     require_models()
     from sklearn.cluster import KMeans
     from sklearn.metrics import adjusted_rand_score
 
-    both = matrices(pair, names, _drawn(np.arange(many), MOST_ROWS, seed))
+    both = matrices(aligned, names, _drawn(np.arange(many), MOST_ROWS, seed))
     with _one_thread():
         before, after = (KMeans(clusters, n_init=10, random_state=seed).fit_predict(matrix) for matrix in both)
     return float(adjusted_rand_score(before, after))
@@ -156,9 +156,9 @@ def clusterings_agree(pair: Pair, *, clusters: int = CLUSTERS, seed: int = 0) ->
 # --- what can be asked
 
 
-def _required(pair: Pair, target: str | None = None) -> list[str]:
+def _required(aligned: AlignedTables, target: str | None = None) -> list[str]:
     """The columns to learn from, if all is there."""
-    source, release, schema = pair.source, pair.release, pair.schema
+    source, release, schema = aligned.source, aligned.release, aligned.schema
     known, problems = schema.named("quasi", "sensitive", "other"), list[str]()
     if target is not None and target not in known:
         problems.append(f"There is no published column {target!r}.{nearest(target, known)}")
@@ -170,11 +170,11 @@ def _required(pair: Pair, target: str | None = None) -> list[str]:
         problems.append(f"The release has no column {listed(absent)}, which the job publishes. Give the release of this job.")
     if problems:
         raise RequestError(problems)
-    return _learned_from(pair, target)
+    return _learned_from(aligned, target)
 
 
-def _learned_from(pair: Pair, target: str | None) -> list[str]:
-    names = predictors(pair, target)
+def _learned_from(aligned: AlignedTables, target: str | None) -> list[str]:
+    names = predictors(aligned, target)
     if not names:
         raise RequestError(
             "No column is left to learn from. Models learn from quasi-identifiers and columns with the role other."
@@ -204,7 +204,7 @@ def require_target(table: pa.Table, schema: Schema, target: str) -> None:
     if target not in carried:
         hint = nearest(target, carried)
         raise RequestError(f"Models are compared on a column that every method publishes as it is; {target!r} is none.{hint}")
-    as_it_is = Pair(table, table, schema)
+    as_it_is = AlignedTables(table, table, schema)
     asked = target_of(as_it_is, target)
     _require_target(asked.take(np.flatnonzero(asked.original >= 0)), FOLDS)
     _learned_from(as_it_is, target)

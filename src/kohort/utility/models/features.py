@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kohort.schema.columns import Schema
-from kohort.utility.aligned import Pair
+from kohort.utility.aligned import AlignedTables
 from kohort.utility.queries.value_domains import Cells, Domain, Places
 
 MOST_NODES = 200
@@ -53,10 +53,10 @@ class Told:
         return Told(self.domain, self.low[rows], self.high[rows], self.is_null[rows], means)
 
 
-def told_by(pair: Pair, name: str) -> tuple[Told, Told]:
+def told_by(aligned: AlignedTables, name: str) -> tuple[Told, Told]:
     """A column as the source has it, and as the release tells it."""
-    domain = pair.domain(name)
-    return _as_it_is(pair.source.column(name), domain, pair.schema), _as_published(pair.release, domain, pair.schema)
+    domain = aligned.domain(name)
+    return _as_it_is(aligned.source.column(name), domain, aligned.schema), _as_published(aligned.release, domain, aligned.schema)
 
 
 def is_measured(domain: Domain) -> bool:
@@ -81,9 +81,9 @@ class Target:
         return replace(self, original=self.original[rows], released=self.released[rows])
 
 
-def target_of(pair: Pair, name: str) -> Target:
+def target_of(aligned: AlignedTables, name: str) -> Target:
     """A few numbers are classes, as categories are."""
-    original, released = told_by(pair, name)
+    original, released = told_by(aligned, name)
     places = np.unique(original.low[~original.is_null])
     numbers = None
     if is_measured(original.domain) and len(places) > FEW_NUMBERS:
@@ -97,18 +97,18 @@ def _numbered(told: Told, places: Places) -> NDArray[np.int64]:
     return np.where(known, number, -1)
 
 
-def predictors(pair: Pair, target: str | None = None) -> list[str]:
+def predictors(aligned: AlignedTables, target: str | None = None) -> list[str]:
     """Quasi-identifiers and columns with the role other that can be read. What is sensitive is not known to those who predict."""
     return [
         name
-        for name in pair.schema.named("quasi", "other")
-        if name != target and not any(test(pair.source.schema.field(name).type) for test in _NO_VALUES)
+        for name in aligned.schema.named("quasi", "other")
+        if name != target and not any(test(aligned.source.schema.field(name).type) for test in _NO_VALUES)
     ]
 
 
-def matrices(pair: Pair, names: list[str], rows: Rows) -> tuple[Matrix, Matrix]:
+def matrices(aligned: AlignedTables, names: list[str], rows: Rows) -> tuple[Matrix, Matrix]:
     """The features of these rows: of the source, and of the release."""
-    both = [told_by(pair, name) for name in names]
+    both = [told_by(aligned, name) for name in names]
     before = [features(original.take(rows), original) for original, _released in both]
     after = [features(released.take(rows), original) for original, released in both]
     return np.hstack(before), np.hstack(after)

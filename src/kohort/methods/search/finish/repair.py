@@ -118,5 +118,5 @@ def _neighbourhoods(
         by_code=np.empty((axes, max(axis.size for axis in points.axes)), np.int64),
     )
     for neighbourhood in range(len(many)):
-        neighbours.settle(boxes, neighbourhood)
+        neighbours.update_neighbourhood(boxes, neighbourhood)
     return boxes

@@ -142,13 +142,13 @@ class _Search:
     def _near(self, middles: NDArray[np.float64], state: NDArray[np.int64]) -> Labels:
         """The nearest groups of each."""
         from kohort.kernels.centroids.centroid_tree import build
-        from kohort.kernels.centroids.square_search import find_near
+        from kohort.kernels.centroids.square_search import update_neighbourhood
 
         groups = len(middles)
         near = np.empty((groups, min(NEIGHBOURS, groups)), np.int64)
         centres, nest = self.space._replace(values=middles, point=np.arange(groups)), _empty_nest(groups, middles.shape[1])
         build(centres, middles, nest)
-        find_near(centres, nest, near, np.empty(near.shape[1]), state)
+        update_neighbourhood(centres, nest, near, np.empty(near.shape[1]), state)
         return near
 
 
