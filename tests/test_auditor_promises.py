@@ -15,7 +15,7 @@ from scipy.stats import wasserstein_distance
 
 from kohort.auditor import sizes
 from kohort.auditor.promises import ValueDistance
-from kohort.auditor.release_checks import Layout, audit
+from kohort.auditor.release_checks import ViewColumns, audit
 from kohort.errors import RequestError
 from kohort.schema import trees as hierarchies
 from kohort.schema.promises import SENSITIVE_PROMISES, Promise, SensitivePromise
@@ -40,12 +40,12 @@ def evidence_of(columns, sensitive_promises, *, persons=None, missing=(), value_
     table = pa.table(
         {name: column if isinstance(column, pa.Array) else pa.array(column, pa.string()) for name, column in columns.items()}
     )
-    layout = Layout([name for name in columns if name in "ab"], [name for name in columns if name not in "ab"])
+    view_columns = ViewColumns([name for name in columns if name in "ab"], [name for name in columns if name not in "ab"])
     originals = None if persons is None else {"u1": pa.chunked_array([pa.array(persons)])}
-    with release_view(table, None, layout, 1, originals, value_distances) as run:
+    with release_view(table, None, view_columns, 1, originals, value_distances) as run:
         return audit(
             run,
-            layout,
+            view_columns,
             Promise(k=k),
             table.column_names,
             sensitive_promises={name: SensitivePromise(**asked) for name, asked in sensitive_promises.items()},

@@ -15,7 +15,7 @@ import kohort
 from kohort import datasets
 from kohort.engines import ENGINES
 from kohort.methods.feature_options import FeatureOptions
-from kohort.methods.search.kmeans_clusters import Clusters
+from kohort.methods.search.kmeans_clusters import CentroidClusters
 from kohort.progress import Progress
 from tests import kmeans_oracles, oracles
 
@@ -147,7 +147,7 @@ def test_a_partition_that_comes_back_ends_the_rounds(method):
         before, centroids = centroids, table.centroids(one_round(centroids), centroids)
         assert before != centroids
     engine = engine_for(columns, k, method)
-    clusters = Clusters(engine._points, engine._constraints, FeatureOptions(), 7, Progress(1))
+    clusters = CentroidClusters(engine._points, engine._constraints, FeatureOptions(), 7, Progress(1))
     made = list(clusters.rounds(lambda: np.array(one_round(rows_of(clusters.centroids)))))
     assert (clusters.ended, clusters.round) == ("repeated", len(made))
     assert len(made) == len(list(table.rounds(one_round))) < 20

@@ -19,7 +19,7 @@ from kohort.utility.aligned import AlignedTables
 from kohort.utility.models import features
 from kohort.utility.models.accuracy import MODELS, _folds, clusterings_agree, mine
 from kohort.utility.models.estimators import measured
-from kohort.utility.models.features import matrices, predictors, target_of, told_by
+from kohort.utility.models.features import features_of, matrices, predictors, target_of
 
 PETS = [("cat", "furred", "*"), ("dog", "furred", "*"), ("hare", "furred", "*"), ("carp", "scaled", "*"), ("newt", "other", "*")]
 
@@ -81,7 +81,7 @@ def hidden(table):
 
 
 def told(table, release, name, **asked):
-    original, released = told_by(AlignedTables(pa.table(table), pa.table(release), bound(pa.table(table), **asked)), name)
+    original, released = features_of(AlignedTables(pa.table(table), pa.table(release), bound(pa.table(table), **asked)), name)
     return features.features(original, original).tolist(), features.features(released, original).tolist()
 
 

@@ -14,9 +14,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kohort import auditor
-from kohort.auditor import Evidence, Layout
+from kohort.auditor import Evidence, ViewColumns
 from kohort.auditor.homogeneity import analyse
-from kohort.auditor.value_class_graph import Cells
+from kohort.auditor.value_class_graph import ReleaseView
 from kohort.engines import Engine, Result, engine_for
 from kohort.errors import RequestError
 from kohort.inspection import Inspection, inspect_table, require_header
@@ -259,18 +259,18 @@ def audit(
     with progress.step("audit"):
         # A job speaks of the source; its identifiers and dropped columns are not in the release.
         quasi = [published for name in job.names("quasi") for published, _statistic in job.columns[name].published(name)]
-        layout = Layout(quasi, job.names("sensitive"), job.names("other"))
-        release, form = _to_audit(source, encoding, layout.aliases.values())
+        view_columns = ViewColumns(quasi, job.names("sensitive"), job.names("other"))
+        release, form = _to_audit(source, encoding, view_columns.aliases.values())
         names = columns_of(release, form)
         tables.require_distinct(names)
-        wrong = unknown_columns(layout.aliases.values(), names)
+        wrong = unknown_columns(view_columns.aliases.values(), names)
         if wrong:
             raise RequestError(wrong)
         asked = Asked.of(job, release, names)
-        with release_view(release, form, layout, progress.threads, asked.units, asked.value_distances) as run:
+        with release_view(release, form, view_columns, progress.threads, asked.units, asked.value_distances) as run:
             evidence = auditor.audit(
                 run,
-                layout,
+                view_columns,
                 job.promise,
                 names,
                 withheld=[*job.names("identifier"), *job.names("drop"), *job.names("unit")],
@@ -279,11 +279,11 @@ def audit(
                 missing=job.missing,
                 value_distances=asked.value_distances,
             )
-            evidence = replace(evidence, checks=(*evidence.checks, *asked.grid(run, layout), *asked.not_run))
-            cells = Cells(run, layout.aliases, job.promise.k, job.missing, persons=asked.units is not None)
-            alone, together = analyse(cells)
+            evidence = replace(evidence, checks=(*evidence.checks, *asked.grid(run, view_columns), *asked.not_run))
+            view = ReleaseView(run, view_columns.aliases, job.promise.k, job.missing, persons=asked.units is not None)
+            alone, together = analyse(view)
             evidence = replace(evidence, homogeneity=alone, homogeneity_all=together)
-            pictures.write(evidence, cells)
+            pictures.write(evidence, view)
             return evidence
 
 

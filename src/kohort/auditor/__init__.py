@@ -7,6 +7,6 @@ It is handed a function that runs SQL against a view of the release, and reads p
 from __future__ import annotations
 
 from kohort.auditor.evidence import Check, Evidence
-from kohort.auditor.release_checks import Layout, Original, Run, audit
+from kohort.auditor.release_checks import Original, Run, ViewColumns, audit
 
-__all__ = ["Check", "Evidence", "Layout", "Original", "Run", "audit"]
+__all__ = ["Check", "Evidence", "ViewColumns", "Original", "Run", "audit"]

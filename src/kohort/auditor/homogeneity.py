@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kohort.auditor.value_class_graph import Cells, Matrix, Value, kept_small, named, shown
+from kohort.auditor.value_class_graph import Matrix, ReleaseView, Value, kept_small, named, shown
 
 
 @dataclass(frozen=True)
@@ -119,28 +119,28 @@ def expected_alike(values: Sequence[int], rows: float, k: int) -> float:
     return _chance(values, k) * rows / k
 
 
-def analyse(cells: Cells) -> tuple[tuple[Homogeneity, ...], Together | None]:
+def analyse(view: ReleaseView) -> tuple[tuple[Homogeneity, ...], Together | None]:
     """Each sensitive column by itself, and all at once where there are several. A table without rows shows nothing."""
-    sizes = _Sizes(cells) if cells.sensitive else None
+    sizes = _ClassSizes(view) if view.sensitive else None
     if sizes is None or not sizes.rows:
         return (), None
-    counts = {alias: _Counts(cells, alias) for alias in cells.sensitive}
-    alone = tuple(_column(cells, alias, sizes, counts[alias]) for alias in cells.sensitive)
-    return alone, _together(cells, sizes, list(counts.values())) if len(alone) > 1 else None
+    counts = {alias: _Counts(view, alias) for alias in view.sensitive}
+    alone = tuple(_column(view, alias, sizes, counts[alias]) for alias in view.sensitive)
+    return alone, _together(view, sizes, list(counts.values())) if len(alone) > 1 else None
 
 
-class _Sizes:
+class _ClassSizes:
     """How many classes there are of each size, and how many of them are alike in each column and in all."""
 
-    def __init__(self, cells: Cells) -> None:
-        same = {s: f"(COUNT({s}) = 0 OR (COUNT({s}) = COUNT(*) AND MIN({s}) = MAX({s})))" for s in cells.sensitive}
+    def __init__(self, view: ReleaseView) -> None:
+        same = {s: f"(COUNT({s}) = 0 OR (COUNT({s}) = COUNT(*) AND MIN({s}) = MAX({s})))" for s in view.sensitive}
         asked = {**same, "everything": " AND ".join(same.values())}
         flags = "".join(f", CASE WHEN {condition} THEN 1 ELSE 0 END AS {name}" for name, condition in asked.items())
         self.sql = (
             f"SELECT size, COUNT(*), {', '.join(f'SUM({name})' for name in asked)} FROM (SELECT COUNT(*) AS size{flags} "
-            f"FROM ({cells.sql(cells.sensitive)}) AS cells GROUP BY {cells.by}) AS classes GROUP BY size"
+            f"FROM ({view.sql(view.sensitive)}) AS cells GROUP BY {view.by}) AS classes GROUP BY size"
         )
-        found = sorted(tuple(map(int, row)) for row in cells.run(self.sql))
+        found = sorted(tuple(map(int, row)) for row in view.run(self.sql))
         self.classes = {size: classes for size, classes, *_alike in found}
         self.rows = sum(size * classes for size, classes in self.classes.items())
         self._alike = {name: {row[0]: row[place] for row in found} for place, name in enumerate(asked, start=2)}
@@ -168,10 +168,10 @@ class _Sizes:
 class _Counts:
     """How many values of a column are held by how many records. Values held equally often are counted, not listed."""
 
-    def __init__(self, cells: Cells, alias: str) -> None:
-        held = f"SELECT COUNT(*) AS held FROM ({cells.sql([alias])}) AS cells GROUP BY {alias}"
+    def __init__(self, view: ReleaseView, alias: str) -> None:
+        held = f"SELECT COUNT(*) AS held FROM ({view.sql([alias])}) AS cells GROUP BY {alias}"
         self.sql = f"SELECT held, COUNT(*) FROM ({held}) AS counts GROUP BY held"
-        found = [(int(held), int(values)) for held, values in cells.run(self.sql)]
+        found = [(int(held), int(values)) for held, values in view.run(self.sql)]
         rows = sum(held * values for held, values in found)
         self.values = sum(values for _held, values in found)
         self._shares = [(held / rows, values) for held, values in found]
@@ -187,25 +187,25 @@ def _chance(values: Sequence[int], size: int) -> float:
     return math.exp((1 - size) * math.fsum(map(math.log, values)))
 
 
-def _column(cells: Cells, alias: str, sizes: _Sizes, counts: _Counts) -> Homogeneity:
-    kind, text = shown(alias, "holders", cells.k)
+def _column(view: ReleaseView, alias: str, sizes: _ClassSizes, counts: _Counts) -> Homogeneity:
+    kind, text = shown(alias, "holders", view.k)
     sql = (
-        f"WITH cells AS ({cells.sql([alias])}), "
-        f"known AS (SELECT {alias} AS cell, {cells.holders} AS holders FROM cells GROUP BY {alias}), "
-        f"counts AS (SELECT {cells.by}, {alias}, COUNT(*) AS n FROM cells GROUP BY {cells.by}, {alias}), "
-        f"shares AS (SELECT {alias}, n, CAST(n AS DOUBLE) / SUM(n) OVER (PARTITION BY {cells.by}) AS share FROM counts), "
+        f"WITH cells AS ({view.sql([alias])}), "
+        f"known AS (SELECT {alias} AS cell, {view.holders} AS holders FROM cells GROUP BY {alias}), "
+        f"counts AS (SELECT {view.by}, {alias}, COUNT(*) AS n FROM cells GROUP BY {view.by}, {alias}), "
+        f"shares AS (SELECT {alias}, n, CAST(n AS DOUBLE) / SUM(n) OVER (PARTITION BY {view.by}) AS share FROM counts), "
         f"alphas AS (SELECT {alias}, SUM(n) AS held, MAX(share) AS alpha FROM shares GROUP BY {alias}), "
         f"named AS (SELECT held, alpha, {kind} AS kind, {text} AS name "
         f"FROM alphas JOIN known ON {alias} IS NOT DISTINCT FROM cell) "
         "SELECT kind, name, SUM(held), COUNT(*), MAX(alpha), MIN(alpha) FROM named GROUP BY kind, name"
     )
-    found = cells.run(sql)
-    alphas = [Alpha(named(kind, text, cells.k), top, int(held), int(values)) for kind, text, held, values, top, _least in found]
+    found = view.run(sql)
+    alphas = [Alpha(named(kind, text, view.k), top, int(held), int(values)) for kind, text, held, values, top, _least in found]
     alphas.sort(key=lambda one: (-one.alpha, -one.rows, one.value))
     classes, share = sizes.alike(alias)
     se = sizes.expect([counts], classes)
     return Homogeneity(
-        column=cells.sensitive[alias],
+        column=view.sensitive[alias],
         values=counts.values,
         alphas=tuple(alphas),
         max=alphas[0].alpha,
@@ -214,13 +214,13 @@ def _column(cells: Cells, alias: str, sizes: _Sizes, counts: _Counts) -> Homogen
         alike_share=share,
         base_rate=counts.base_rate,
         se=se,
-        matrix=kept_small(cells, alias, [one.value for one in alphas], se.classes),
+        matrix=kept_small(view, alias, [one.value for one in alphas], se.classes),
         sql=(sql, sizes.sql, counts.sql),
     )
 
 
-def _together(cells: Cells, sizes: _Sizes, counts: Sequence[_Counts]) -> Together:
-    held = f"SELECT COUNT(*) AS held FROM ({cells.sql(cells.sensitive)}) AS cells GROUP BY {', '.join(cells.sensitive)}"
-    most = int(cells.run(f"SELECT MAX(held) FROM ({held}) AS counts")[0][0])
+def _together(view: ReleaseView, sizes: _ClassSizes, counts: Sequence[_Counts]) -> Together:
+    held = f"SELECT COUNT(*) AS held FROM ({view.sql(view.sensitive)}) AS cells GROUP BY {', '.join(view.sensitive)}"
+    most = int(view.run(f"SELECT MAX(held) FROM ({held}) AS counts")[0][0])
     classes, share = sizes.alike()
-    return Together(tuple(cells.sensitive.values()), classes, share, most / sizes.rows, sizes.expect(counts, classes))
+    return Together(tuple(view.sensitive.values()), classes, share, most / sizes.rows, sizes.expect(counts, classes))

@@ -21,13 +21,13 @@ from kohort.schema.promises import Promise, SensitivePromise
 from kohort.schema.published_text import Labels, days, interval
 from kohort.schema.trees import Tree
 
-__all__ = ["ValueDistance", "Layout", "Original", "Run", "audit"]
+__all__ = ["ValueDistance", "ViewColumns", "Original", "Run", "audit"]
 
 MEAN_TOLERANCE = 1e-8  # of the column's spread: means are published rounded
 
 
 @dataclass(frozen=True)
-class Layout:
+class ViewColumns:
     """Which column of the release stands behind which name of the view."""
 
     quasi: Sequence[str]
@@ -70,7 +70,7 @@ class Original:
 
 def audit(
     run: Run,
-    layout: Layout,
+    view_columns: ViewColumns,
     promise: Promise,
     found_columns: Sequence[str],
     original: Original | None = None,
@@ -86,7 +86,7 @@ def audit(
     `sensitive_promises` is what is promised of each sensitive column, `value_distances` what its distances need, both by the column's name;
     `missing` are texts that stand for missing in them. With `persons`, `matched` has `u1_original`: whose each row is.
     """
-    aliases = layout.aliases
+    aliases = view_columns.aliases
     if not set(aliases.values()) <= set(found_columns):
         expected = original.columns if original is not None else list(aliases.values())
         return Evidence(0, 0, 0, 0, (_columns(found_columns, expected),), aliases)

@@ -28,7 +28,7 @@ class Value(NamedTuple):
     label: str
 
 
-class Group(NamedTuple):
+class GraphGroup(NamedTuple):
     """A class. E1, E2, .. stand in the order in which the classes appear in the file."""
 
     name: str
@@ -54,7 +54,7 @@ class Matrix:
     """The edges of one column in memory: the paper's cost adjacency matrix, zeros left out."""
 
     values: tuple[Value, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[GraphGroup, ...]
     weights: Mapping[tuple[int, int], float]
     """By the numbers of the value and the class. Pooled values are counted together."""
 
@@ -65,7 +65,7 @@ class Matrix:
 
 
 @dataclass(frozen=True)
-class Cells:
+class ReleaseView:
     """The release as this analysis reads it: aliases with their columns' names, and what is not to be named."""
 
     run: Run
@@ -112,7 +112,7 @@ class Cells:
             text = f"NULLIF({text}, {literal(token)})"
         return f"{text} AS {alias}"
 
-    def groups(self) -> Iterator[Group]:
+    def groups(self) -> Iterator[GraphGroup]:
         """Every class, in the order of first appearance."""
         numbered = self.sql([], ", ROW_NUMBER() OVER () AS place")
         counts = f"COUNT(*) AS size, {self.holders} AS holders"
@@ -120,7 +120,7 @@ class Cells:
         for number, (*told, size, holders) in enumerate(self._pages(sql), start=1):
             pairs = zip(self.quasi.values(), told, strict=True)
             label = "; ".join(f"{name}={MISSING if text is None else text}" for name, text in pairs)
-            yield Group(f"E{number}", label if holders >= self.k else f"fewer than {self.k} records", int(size))
+            yield GraphGroup(f"E{number}", label if holders >= self.k else f"fewer than {self.k} records", int(size))
 
     def edges(self, alias: str) -> Iterator[Edge]:
         """Every edge of a column with a weight above 0, class by class."""
@@ -161,7 +161,7 @@ def named(kind: Kind, text: str | None, k: int) -> Value:
     return Value(kind, f"held by fewer than {k}" if kind == "pooled" else MISSING if text is None else text)
 
 
-def kept_small(cells: Cells, alias: str, values: Sequence[Value], classes: int) -> Matrix | None:
+def kept_small(cells: ReleaseView, alias: str, values: Sequence[Value], classes: int) -> Matrix | None:
     """The matrix of a column, its values in the order given; None if it is large."""
     if len(values) * classes > MOST_CELLS_KEPT:
         return None

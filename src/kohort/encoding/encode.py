@@ -15,7 +15,7 @@ from kohort.errors import RequestError, gathered
 from kohort.schema import date_formats as calendars
 from kohort.schema import value_types as kinds
 from kohort.schema.columns import Column, Schema
-from kohort.schema.tree_rules import Date, Interval, Rule, Values
+from kohort.schema.tree_rules import ColumnValues, Date, Interval, Rule
 from kohort.schema.trees import flat
 from kohort.schema.value_types import Numbers, Reading
 from kohort.tables.tables import as_text
@@ -177,7 +177,7 @@ def made_axis(held: Distinct, asked: Column, rule: Rule) -> TreeAxis:
     """The axis of a tree that a rule makes from the values."""
     reading = read_values(held, asked) if isinstance(rule, (Date, Interval)) else kinds.TEXT
     texts = _texts(held.values, held.name).to_pylist()
-    return TreeAxis(held.name, rule.tree(Values(held.name, texts, held.counts[:-1], reading)), rule.describe())
+    return TreeAxis(held.name, rule.tree(ColumnValues(held.name, texts, held.counts[:-1], reading)), rule.describe())
 
 
 def on_tree(held: Distinct, asked: Column, axis: TreeAxis) -> Coding:

@@ -26,7 +26,7 @@ from kohort.job.job import require_job_file
 from kohort.schema import trees as hierarchies
 from kohort.schema.columns import DECIMAL_STEP, WHOLE_STEP
 from kohort.schema.presets import PRESETS
-from kohort.schema.tree_rules import Rule, Values
+from kohort.schema.tree_rules import ColumnValues, Rule
 from kohort.tables.staging import staged
 from kohort.tables.tables import require_other
 
@@ -301,7 +301,7 @@ def _tree_files(inspection: Inspection, folder: Path) -> dict[str, tuple[Path, h
         rule: Rule | None = suggestion.rule or suggestion.choice
         if rule is None or not profile.distinct:
             continue
-        values = Values(profile.name, profile.texts.to_pylist(), profile.counts, profile.reading)
+        values = ColumnValues(profile.name, profile.texts.to_pylist(), profile.counts, profile.reading)
         try:
             tree = rule.tree(values)
         except RequestError:  # too many values: the job goes on without

@@ -20,7 +20,7 @@ from kohort.encoding.axes import Points
 from kohort.encoding.groups import merged
 from kohort.methods.base import Method, Partition
 from kohort.methods.feature_options import FeatureOptions, compared, uses_sensitive
-from kohort.methods.search.kmeans_clusters import ROUNDS, Clusters
+from kohort.methods.search.kmeans_clusters import ROUNDS, CentroidClusters
 from kohort.progress import Progress
 
 
@@ -28,7 +28,7 @@ def partition(points: Points, constraints: Constraints, options: FeatureOptions,
     """Rounds until no row moves, then small clusters join others."""
     if points.rows < 2 * constraints.k:
         return Partition(np.zeros(points.rows, np.int64))
-    clusters = Clusters(points, constraints, options, seed, progress, exact=False)
+    clusters = CentroidClusters(points, constraints, options, seed, progress, exact=False)
     asked = np.array(compared(points, options).weights)
     clusters.weigh(np.full(len(asked), 1 / len(asked)))
     before = np.full(points.rows, -1)

@@ -20,7 +20,7 @@ from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.methods.base import Method, Partition
 from kohort.methods.feature_options import FeatureOptions, uses_sensitive
-from kohort.methods.search.kmeans_clusters import Clusters
+from kohort.methods.search.kmeans_clusters import CentroidClusters
 from kohort.progress import Progress
 
 
@@ -28,7 +28,7 @@ def partition(points: Points, constraints: Constraints, options: FeatureOptions,
     """The last round, adjusted."""
     if points.rows < 2 * constraints.k:
         return Partition(np.zeros(points.rows, np.int64))
-    clusters = Clusters(points, constraints, options, seed, progress)
+    clusters = CentroidClusters(points, constraints, options, seed, progress)
     last = deque(clusters.rounds(clusters.nearest), maxlen=1).pop()
     return Partition(clusters.adjust(last))
 

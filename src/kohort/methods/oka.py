@@ -16,7 +16,7 @@ from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.methods.base import Method, Partition
 from kohort.methods.feature_options import FeatureOptions, uses_sensitive
-from kohort.methods.search.kmeans_clusters import Clusters
+from kohort.methods.search.kmeans_clusters import CentroidClusters
 from kohort.progress import Progress
 
 
@@ -27,7 +27,7 @@ def partition(points: Points, constraints: Constraints, options: FeatureOptions,
 
     if points.rows < 2 * constraints.k:
         return Partition(np.zeros(points.rows, np.int64))
-    clusters = Clusters(points, constraints, options, seed, progress)
+    clusters = CentroidClusters(points, constraints, options, seed, progress)
     labels = np.full(points.rows, -1)
     labels[clusters.seeds] = np.arange(clusters.count)
     build(clusters.space, clusters.centroids, clusters.nest)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kohort.auditor.evidence import Evidence
-from kohort.auditor.value_class_graph import Cells
+from kohort.auditor.value_class_graph import ReleaseView
 from kohort.errors import RequestError
 from kohort.report.graph_chart import graph_figure
 from kohort.report.graphml import write_graphml
@@ -43,14 +43,14 @@ class Pictures:
         if self.graph and self.curves and os.path.realpath(self.graph) == os.path.realpath(self.curves):
             raise RequestError("The graph and the curves cannot be the same file. Give each its own name.")
 
-    def write(self, evidence: Evidence, cells: Cells) -> None:
+    def write(self, evidence: Evidence, view: ReleaseView) -> None:
         """Draw first, for a drawing may be refused; then write."""
         as_picture = self.graph is not None and self.graph.suffix.lower() == ".svg"
         graph = graph_figure(evidence) if as_picture else None
         curves = curves_figure(evidence) if self.curves else None
         if self.graph:
             with staging.staged(self.graph, self.force) as path:
-                _save(graph, path) if graph is not None else write_graphml(path, evidence.homogeneity, cells)
+                _save(graph, path) if graph is not None else write_graphml(path, evidence.homogeneity, view)
         if self.curves and curves is not None:
             with staging.staged(self.curves, self.force) as path:
                 _save(curves, path)

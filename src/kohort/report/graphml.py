@@ -12,7 +12,7 @@ from html import escape
 from pathlib import Path
 
 from kohort.auditor.homogeneity import Homogeneity
-from kohort.auditor.value_class_graph import Cells, Value
+from kohort.auditor.value_class_graph import ReleaseView, Value
 
 NODE_KEYS = {"kind": "string", "label": "string", "size": "long", "column": "string", "alpha": "double"}
 EDGE_KEYS = {"weight": "double", "records": "long"}
@@ -20,13 +20,13 @@ Told = dict[str, str | int | float]
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def write_graphml(path: Path, found: tuple[Homogeneity, ...], cells: Cells) -> None:
+def write_graphml(path: Path, found: tuple[Homogeneity, ...], view: ReleaseView) -> None:
     """Write the graph of all sensitive columns to a file; their values are nodes beside each other."""
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(f"{line}\n" for line in _lines(found, cells))
+        file.writelines(f"{line}\n" for line in _lines(found, view))
 
 
-def _lines(found: tuple[Homogeneity, ...], cells: Cells) -> Iterator[str]:
+def _lines(found: tuple[Homogeneity, ...], view: ReleaseView) -> Iterator[str]:
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
     for on, keys in (("node", NODE_KEYS), ("edge", EDGE_KEYS)):
@@ -45,10 +45,10 @@ def _lines(found: tuple[Homogeneity, ...], cells: Cells) -> Iterator[str]:
                 "alpha": one.alpha,
             }
             yield f'<node id="{name}">{_data(told)}</node>'
-    for group in cells.groups():
+    for group in view.groups():
         yield f'<node id="{group.name}">{_data({"kind": "class", "label": group.label, "size": group.size})}</node>'
-    for alias, column_name in cells.sensitive.items():
-        for edge in cells.edges(alias):
+    for alias, column_name in view.sensitive.items():
+        for edge in view.edges(alias):
             ends = f'source="{names[column_name, edge.value]}" target="E{edge.group + 1}"'
             yield f"<edge {ends}>{_data({'weight': edge.weight, 'records': edge.records})}</edge>"
     yield "</graph>"

@@ -39,7 +39,7 @@ class Losses(Protocol):
 
 
 @dataclass(frozen=True)
-class Cell:
+class HtmlCell:
     """One cell of a table. Its text is escaped where it is written; its style is ours."""
 
     text: str
@@ -70,12 +70,12 @@ def release_html(evidence: Evidence, loss: Losses, axes: Mapping[str, str], *, o
 
     `axes` says what was applied to each quasi-identifier; `method` and `k` are what was asked for.
     """
-    figures: dict[str, str | Cell] = {
+    figures: dict[str, str | HtmlCell] = {
         **_counts(evidence),
         "k asked": f"{k:,}",
         "mean loss": percent(loss.leaf),
         "method": method,
-        "written to": Cell(output, LONG) if output else "no file",
+        "written to": HtmlCell(output, LONG) if output else "no file",
     }
     verdicts = Counter(check.verdict for check in evidence.checks)
     unfold = " open" if verdicts["fail"] or verdicts["warn"] else ""
@@ -95,14 +95,14 @@ def inspection_html(told: Mapping[str, Any]) -> str:
         f"{risk['unique']:,} of {risk['total']:,} {risk['counted_in']} are alone with their quasi-identifiers (k = {risk['k']:,})"
     )
     worst = "; ".join(f"by {' and '.join(one['columns'])}: {percent(one['unique_share'])}" for one in risk["singling_out"])
-    rows: list[list[str | Cell]] = [
+    rows: list[list[str | HtmlCell]] = [
         [
-            Cell(column["name"], f"{LONG};min-width:9em"),
+            HtmlCell(column["name"], f"{LONG};min-width:9em"),
             column["type"],
             f"{column['distinct']:,}",
-            Cell(percent(column["unique_share"]), WHOLE),
-            Cell(percent(column["missing"] / max(told["rows"], 1)), WHOLE),
-            Cell(column["role"], "font-weight:bold"),
+            HtmlCell(percent(column["unique_share"]), WHOLE),
+            HtmlCell(percent(column["missing"] / max(told["rows"], 1)), WHOLE),
+            HtmlCell(column["role"], "font-weight:bold"),
             column["reason"],
             column["tree"] or "",
         ]
@@ -116,7 +116,7 @@ def inspection_html(told: Mapping[str, Any]) -> str:
     )
 
 
-def html_table(headings: Sequence[str], rows: Iterable[Sequence[str | Cell]]) -> str:
+def html_table(headings: Sequence[str], rows: Iterable[Sequence[str | HtmlCell]]) -> str:
     """A table of texts, all of them escaped."""
     head = "".join(f'<th scope="col" style="{CELL};font-weight:bold">{escape(heading)}</th>' for heading in headings)
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
@@ -124,8 +124,8 @@ def html_table(headings: Sequence[str], rows: Iterable[Sequence[str | Cell]]) ->
     return f'<table style="{style}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
-def _cell(cell: str | Cell) -> str:
-    text, style = (cell.text, cell.style) if isinstance(cell, Cell) else (cell, "")
+def _cell(cell: str | HtmlCell) -> str:
+    text, style = (cell.text, cell.style) if isinstance(cell, HtmlCell) else (cell, "")
     return f'<td style="{CELL};{style}">{escape(text)}</td>'
 
 
@@ -147,14 +147,14 @@ def _counts(evidence: Evidence) -> dict[str, str]:
     return {"k found": f"{evidence.k:,}", "rows": f"{evidence.rows:,}", "classes": f"{evidence.classes:,}"}
 
 
-def _figures(figures: Mapping[str, str | Cell]) -> str:
+def _figures(figures: Mapping[str, str | HtmlCell]) -> str:
     return html_table(list(figures), [list(figures.values())])
 
 
 def _losses(per_column: Mapping[str, float], axes: Mapping[str, str]) -> str:
     shown, rest = largest_first(per_column)
-    rows: list[list[str | Cell]] = [
-        [Cell(name, LONG), Cell(percent(loss), _bar(loss)), axes.get(name, "")] for name, loss in shown
+    rows: list[list[str | HtmlCell]] = [
+        [HtmlCell(name, LONG), HtmlCell(percent(loss), _bar(loss)), axes.get(name, "")] for name, loss in shown
     ]
     more = f"<div>{escape(left_out(rest))}</div>" if rest else ""
     return html_table(["column", "lost", "treated as"], rows) + more
@@ -165,9 +165,9 @@ def _bar(share: float) -> str:
 
 
 def _checks(checks: Iterable[Check]) -> str:
-    rows: list[list[str | Cell]] = [
+    rows: list[list[str | HtmlCell]] = [
         [
-            Cell(check.verdict.upper() if check.verdict == "fail" else check.verdict, _weight(check)),
+            HtmlCell(check.verdict.upper() if check.verdict == "fail" else check.verdict, _weight(check)),
             check.name,
             _told(check.required),
             _told(check.found),
@@ -191,8 +191,8 @@ def _told(figure: float | str | None) -> str:
 def _homogeneity(evidence: Evidence) -> Iterable[str]:
     """A table of alphas for each sensitive column, and below it what they come to; then all columns at once."""
     for found in evidence.homogeneity:
-        rows: list[list[str | Cell]] = [
-            [Cell(label(one), LONG), Cell(share(one.alpha), _bar(one.alpha)), f"{one.rows:,}"]
+        rows: list[list[str | HtmlCell]] = [
+            [HtmlCell(label(one), LONG), HtmlCell(share(one.alpha), _bar(one.alpha)), f"{one.rows:,}"]
             for one in found.alphas[:MOST_ALPHAS]
         ]
         yield f"<div><strong>{escape(found.column)}</strong>: {counted(found.values, 'value')}</div>"
@@ -205,4 +205,4 @@ def _homogeneity(evidence: Evidence) -> Iterable[str]:
 
 
 def _facts(told: Mapping[str, str]) -> str:
-    return html_table(["", ""], [[Cell(what, WHOLE), text] for what, text in told.items()])
+    return html_table(["", ""], [[HtmlCell(what, WHOLE), text] for what, text in told.items()])

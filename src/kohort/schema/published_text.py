@@ -21,17 +21,17 @@ _PERIODS = re.compile(rf"\[{_PERIOD} - {_PERIOD}\]|{_PERIOD}")
 
 
 @dataclass(frozen=True)
-class Interval:
+class PublishedInterval:
     """The numbers that a published text stands for, ends included."""
 
     low: int | float
     high: int | float
 
 
-EVERYTHING = Interval(-math.inf, math.inf)
+EVERYTHING = PublishedInterval(-math.inf, math.inf)
 
 
-def interval(text: str) -> Interval | None:
+def interval(text: str) -> PublishedInterval | None:
     """The interval that a text stands for; None if it is not one.
 
     >>> interval("[37 - 42]"), interval("-1.5"), interval("young")
@@ -42,8 +42,8 @@ def interval(text: str) -> Interval | None:
     match = _INTERVAL.fullmatch(text)
     if match:
         low, high = _number(match[1]), _number(match[2])
-        return Interval(low, high) if low <= high else None
-    return Interval(_number(text), _number(text)) if _SINGLE.fullmatch(text) else None
+        return PublishedInterval(low, high) if low <= high else None
+    return PublishedInterval(_number(text), _number(text)) if _SINGLE.fullmatch(text) else None
 
 
 def _number(text: str) -> int | float:

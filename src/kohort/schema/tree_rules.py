@@ -34,7 +34,7 @@ DATE_LEVELS: tuple[DateLevel, ...] = get_args(DateLevel)
 
 
 @dataclass(frozen=True, eq=False)
-class Values:
+class ColumnValues:
     """The distinct present values of a column: as text, how many rows hold each, and what they were read as."""
 
     name: str
@@ -66,14 +66,14 @@ class Rule(BaseModel, ABC):
     types: ClassVar[tuple[str, ...]] = ("text", "boolean")
     """What a column may be declared to be and still get such a tree."""
 
-    def tree(self, values: Values) -> Tree:
+    def tree(self, values: ColumnValues) -> Tree:
         """The tree above these values."""
         if len(values.texts) > MOST_LEAVES:
             raise values.refuse(f"it has {len(values.texts):,} distinct values, too many for a tree. Leave it without one.")
         return self.grow(values) if len(values.texts) else hierarchies.flat([])
 
     @abstractmethod
-    def grow(self, values: Values) -> Tree:
+    def grow(self, values: ColumnValues) -> Tree:
         """The tree above at least one value."""
 
     @abstractmethod
@@ -106,7 +106,7 @@ class Interval(Rule):
     def _nested(cls, steps: tuple[float, ...]) -> tuple[float, ...]:
         return _require_multiples(steps, "steps")
 
-    def grow(self, values: Values) -> Tree:
+    def grow(self, values: ColumnValues) -> Tree:
         if values.reading.kind not in ("integer", "decimal"):
             raise values.refuse("it does not hold numbers, so it has no intervals. Give it a tree by prefix, or none.")
         comma = values.reading.comma
@@ -145,7 +145,7 @@ class Date(Rule):
             raise ValueError(f"levels must go upwards, each once: {', '.join(DATE_LEVELS)}")
         return levels
 
-    def grow(self, values: Values) -> Tree:
+    def grow(self, values: ColumnValues) -> Tree:
         if values.reading.kind not in ("date", "timestamp") or values.reading.numbers is None:
             raise values.refuse("it does not hold dates, so it has no calendar. Declare how they are written with format.")
         days = values.reading.numbers
@@ -172,7 +172,7 @@ class Prefix(Rule):
             raise ValueError("lengths must fall: each level keeps fewer characters than the one below")
         return lengths
 
-    def grow(self, values: Values) -> Tree:
+    def grow(self, values: ColumnValues) -> Tree:
         longest = max(map(len, values.texts))
         equal = all(len(text) == longest for text in values.texts)
         if not self.lengths and longest > MOST_LEVELS:
@@ -202,7 +202,7 @@ class Order(Rule):
     def _nested(cls, sizes: tuple[int, ...]) -> tuple[int, ...]:
         return _require_multiples(sizes, "sizes")
 
-    def grow(self, values: Values) -> Tree:
+    def grow(self, values: ColumnValues) -> Tree:
         if len(set(self.values)) != len(self.values):
             raise values.refuse("its order names a value twice. Name each once.")
         sizes = self.sizes or tuple(2**power for power in range(1, 20) if 2**power < len(self.values))
@@ -241,7 +241,7 @@ class Rare(Rule):
             raise ValueError(f"{ROOT} stands for all values; give the rare ones another label")
         return label
 
-    def grow(self, values: Values) -> Tree:
+    def grow(self, values: ColumnValues) -> Tree:
         if self.label in values.texts:
             raise values.refuse("the group of rare values is called like one of its values. Give it another label.")
         rare = (values.counts < self.least).tolist()
@@ -259,7 +259,7 @@ class Flat(Rule):
 
     by: Literal["flat"] = "flat"
 
-    def grow(self, values: Values) -> Tree:
+    def grow(self, values: ColumnValues) -> Tree:
         return hierarchies.flat(sorted(values.texts, key=str.encode))
 
     def short(self) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kohort.utility.queries.value_domains import Cells, Codes, Domain, Places
+from kohort.utility.queries.value_domains import Codes, Domain, Places, PublishedCells
 
 MOST_BINS = 50
 """Of a column of numbers or days, and of any column in a table of pairs."""
@@ -48,7 +48,7 @@ class Bins:
             return self
         return replace(self, of_piece=self.of_piece * MOST_BINS // self.count, count=MOST_BINS)
 
-    def parts(self, cells: Cells) -> tuple[Codes, Codes, Floats]:
+    def parts(self, cells: PublishedCells) -> tuple[Codes, Codes, Floats]:
         """Which cell lies in which bin with which share, by counting its places or, of reals, by length. What is anything, or
         missing, counts as present.
         """
@@ -79,14 +79,14 @@ def _borders(low: Any, high: Any, *, is_whole: bool) -> Places:
 
 
 @dataclass(frozen=True, eq=False)
-class Coded:
+class CodedCells:
     """Distinct cells, and which each record has."""
 
-    cells: Cells
+    cells: PublishedCells
     codes: Codes
 
     @classmethod
-    def read(cls, domain: Domain, column: pa.ChunkedArray) -> Coded:
+    def read(cls, domain: Domain, column: pa.ChunkedArray) -> CodedCells:
         """A published column."""
         return cls(*domain.read_published(column))
 

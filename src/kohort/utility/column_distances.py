@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kohort.errors import RequestError
 from kohort.utility.aligned import AlignedTables
-from kohort.utility.bins import Bins, Coded, Floats
+from kohort.utility.bins import Bins, CodedCells, Floats
 from kohort.utility.queries.value_domains import Codes, Domain
 
 NO_MASS = 0.5
@@ -41,32 +41,32 @@ class Distances:
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class MeasuredColumn:
     """One quasi-identifier: what its records hold, and what is told of them."""
 
     domain: Domain
     bins: Bins
-    held: Coded
-    published: Mapping[str, Coded]
+    held: CodedCells
+    published: Mapping[str, CodedCells]
     """By statistic: its range, its mean, or both."""
 
     @classmethod
-    def of(cls, aligned: AlignedTables, name: str) -> Column:
+    def of(cls, aligned: AlignedTables, name: str) -> MeasuredColumn:
         domain = aligned.domain(name)
         reads = {"range": domain, "mean": replace(domain, kind="decimal")}  # the mean of whole numbers need not be one
         published = {
-            statistic: Coded.read(reads[statistic], aligned.release.column(column))
+            statistic: CodedCells.read(reads[statistic], aligned.release.column(column))
             for column, statistic in aligned.schema.columns[name].published(name)
         }
-        held = Coded(*domain.read_values(aligned.source.column(name), aligned.schema.missing))
+        held = CodedCells(*domain.read_values(aligned.source.column(name), aligned.schema.missing))
         return cls(domain, Bins.of(domain), held, published)
 
     @property
-    def told(self) -> Coded:
+    def told(self) -> CodedCells:
         return self.published.get("range") or self.published["mean"]
 
     @property
-    def middles(self) -> Coded:
+    def middles(self) -> CodedCells:
         return self.published.get("mean") or self.published["range"]
 
     def distances(self) -> Distances:
@@ -100,7 +100,7 @@ class Column:
         loss = max(_sum_of_logs(self.told.counts, inside) / rows - kept, 0.0)
         return loss, loss / most if most > 0 else 0.0
 
-    def numbers(self, coded: Coded) -> Floats:
+    def numbers(self, coded: CodedCells) -> Floats:
         """Per record: the middle of its cell; NaN where missing."""
         middles = self.domain.numbers_within(coded.cells.low, coded.cells.high)[0]
         return np.where(coded.cells.is_null, np.nan, middles)[coded.codes]
@@ -109,7 +109,7 @@ class Column:
         """The values of chosen records, then ones drawn evenly from their cells: numbers, NaN where missing, or bins."""
         return np.concatenate([self._drawn(coded, coded.codes[chosen], random) for coded in (self.held, self.told)])
 
-    def _drawn(self, coded: Coded, codes: Codes, random: np.random.Generator) -> Floats:
+    def _drawn(self, coded: CodedCells, codes: Codes, random: np.random.Generator) -> Floats:
         low, high = (end.astype(np.float64)[codes] for end in (coded.cells.low, coded.cells.high))
         share = random.random(len(codes))
         places = low + (np.floor(share * (high - low + 1)) if self.domain.is_whole else share * (high - low))

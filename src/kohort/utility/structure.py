@@ -17,9 +17,9 @@ import numpy as np
 from kohort.errors import RequestError, listed
 from kohort.utility.aligned import AlignedTables
 from kohort.utility.bins import Bins, Floats, counting
-from kohort.utility.column_distances import Column, Distances, total_variation
+from kohort.utility.column_distances import Distances, MeasuredColumn, total_variation
 from kohort.utility.models.propensity import Propensity, propensity_of
-from kohort.utility.queries.value_domains import Cells, Codes, alike
+from kohort.utility.queries.value_domains import Codes, PublishedCells, alike
 
 TINY = np.finfo(np.float64).tiny
 
@@ -82,7 +82,7 @@ def structure(aligned: AlignedTables, *, propensity: bool = False, seed: int = 0
     names = [published for name in schema.quasi for published, _statistic in schema.columns[name].published(name)]
     if gone := [name for name in names if name not in release.column_names]:
         raise RequestError(f"There is no column {listed(gone)} in the release. Compare it with the source that it was made from.")
-    columns = [Column.of(aligned, name) for name in schema.quasi]
+    columns = [MeasuredColumn.of(aligned, name) for name in schema.quasi]
     per_column = {column.domain.name: column.distances() for column in columns}
     return Structure(
         per_column,
@@ -101,7 +101,7 @@ def _mean(figures: Sequence[float | None]) -> float | None:
 # --- pairs
 
 
-def _pairs(columns: Sequence[Column]) -> Changes | None:
+def _pairs(columns: Sequence[MeasuredColumn]) -> Changes | None:
     """Total variation of every table of two columns. Inside of a cell they do not depend on each other."""
     if len(columns) < 2:
         return None
@@ -122,7 +122,7 @@ def _pairs(columns: Sequence[Column]) -> Changes | None:
     return _changes(found)
 
 
-def _parts_by_class(cells: Cells, bins: Bins, codes: Codes) -> tuple[Codes, Codes, Floats]:
+def _parts_by_class(cells: PublishedCells, bins: Bins, codes: Codes) -> tuple[Codes, Codes, Floats]:
     """Which class lies in which bin with which share, by the codes of their cells."""
     cell, at, share = bins.parts(cells)
     many = np.bincount(cell, minlength=len(cells.low))
@@ -136,7 +136,7 @@ def _changes(found: Mapping[tuple[str, str], float]) -> Changes:
     return Changes(math.fsum(found.values()) / len(found), found[worst], worst)
 
 
-def _correlations(columns: Sequence[Column]) -> Changes | None:
+def _correlations(columns: Sequence[MeasuredColumn]) -> Changes | None:
     if len(columns) < 2:
         return None
     source = _correlated(np.array([column.numbers(column.held) for column in columns]))

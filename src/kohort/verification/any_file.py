@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kohort.auditor import Check, Layout, Run, grid
+from kohort.auditor import Check, Run, ViewColumns, grid
 from kohort.auditor.promises import ValueDistance
 from kohort.encoding import sensitive
 from kohort.errors import RequestError
@@ -57,9 +57,9 @@ class Asked:
             not_run.append(Check("grid", 0, None, "not run", "columns whose type the job does not say: their step is not known"))
         return cls(sensitive_promises, _value_distances(job, release, sensitive_promises), units, _steps(job), not_run)
 
-    def grid(self, run: Run, layout: Layout) -> list[Check]:
+    def grid(self, run: Run, view_columns: ViewColumns) -> list[Check]:
         """Whether ranges end on the grid that the job asks for."""
-        steps = {alias: self.steps[name] for alias, name in layout.aliases.items() if name in self.steps}
+        steps = {alias: self.steps[name] for alias, name in view_columns.aliases.items() if name in self.steps}
         return [grid.check(run, steps, commas=steps)] if steps else []
 
 

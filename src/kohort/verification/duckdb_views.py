@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from kohort.auditor import Layout, Run
+from kohort.auditor import Run, ViewColumns
 from kohort.auditor.promises import ValueDistance, tree_rows
 from kohort.errors import MachineError, RequestError
 from kohort.schema.trees import Tree
@@ -38,7 +38,7 @@ def columns_of(release: pa.Table | Path, form: Format | None) -> list[str]:
 def release_view(
     release: pa.Table | Path,
     form: Format | None,
-    layout: Layout,
+    view_columns: ViewColumns,
     threads: int,
     originals: Mapping[str, pa.ChunkedArray] | Path | None = None,
     value_distances: Mapping[str, ValueDistance] | None = None,
@@ -66,12 +66,12 @@ def release_view(
                 _register_file(connection, _plain_path(release, scratch), form or Format("csv"), places)
             column_at = dict(zip(names, places, strict=True))
             shown = ", ".join(
-                f"{_as_text(alias, column_at[name])} AS {alias}" for alias, name in layout.aliases.items() if name in names
+                f"{_as_text(alias, column_at[name])} AS {alias}" for alias, name in view_columns.aliases.items() if name in names
             )
             connection.execute(f"CREATE VIEW release AS SELECT {shown} FROM file")
             if originals is not None:
                 _register_originals(connection, originals)
-            for alias, name in layout.aliases.items():
+            for alias, name in view_columns.aliases.items():
                 value_distance = (value_distances or {}).get(name)
                 if value_distance is not None and value_distance.tree is not None:
                     _register_tree(connection, alias, value_distance.tree)

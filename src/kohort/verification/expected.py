@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kohort.auditor import Layout, Original
+from kohort.auditor import Original, ViewColumns
 from kohort.auditor.promises import ValueDistance
 from kohort.encoding.axes import Axis, DateAxis, NumericAxis, TreeAxis
 from kohort.encoding.sensitive import SensitiveColumn
@@ -21,7 +21,7 @@ from kohort.tables.tables import Format
 class Claims:
     """The names of the audit's views, and behind each the column of the source and what was published of it."""
 
-    layout: Layout
+    view_columns: ViewColumns
     sources: Mapping[str, str]
     statistics: Mapping[str, str]
 
@@ -29,10 +29,10 @@ class Claims:
     def of(cls, schema: Schema) -> Claims:
         published = {name: (source, statistic) for name, source, statistic in schema.published()}
         quasi = [name for name, (_source, statistic) in published.items() if statistic != "value"]
-        layout = Layout(quasi, schema.named("sensitive"), schema.named("other"))
-        sources = {alias: published[name][0] for alias, name in layout.aliases.items()}
-        statistics = {alias: published[name][1] for alias, name in layout.aliases.items()}
-        return cls(layout, sources, statistics)
+        view_columns = ViewColumns(quasi, schema.named("sensitive"), schema.named("other"))
+        sources = {alias: published[name][0] for alias, name in view_columns.aliases.items()}
+        statistics = {alias: published[name][1] for alias, name in view_columns.aliases.items()}
+        return cls(view_columns, sources, statistics)
 
     def original(self, schema: Schema, axes: Sequence[Axis], kinds: pa.Schema, rows: int) -> Original:
         """What the source looked like, for the accounting; `kinds` are the types of its columns."""

@@ -67,14 +67,14 @@ class Proof:
         memory: int | None = None,
     ) -> Evidence:
         """What DuckDB finds."""
-        with release_view(release, form, self.claims.layout, threads, originals, self.value_distances, memory) as run:
+        with release_view(release, form, self.claims.view_columns, threads, originals, self.value_distances, memory) as run:
             return self.ask(run, columns_of(release, form), form)
 
     def ask(self, run: Run, columns: Sequence[str], form: Format | None) -> Evidence:
         """What the auditor finds through a function that runs SQL on the views."""
         return auditor.audit(
             run,
-            self.claims.layout,
+            self.claims.view_columns,
             self.job.promise,
             columns,
             self.original,

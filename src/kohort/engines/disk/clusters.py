@@ -28,7 +28,7 @@ def class_keys(texts: Texts) -> NDArray[np.uint64]:
     return keys
 
 
-class Clusters:
+class StoredClusters:
     """Written part by part, read by number."""
 
     def __init__(self, folder: Path, schema: Schema, axes: tuple[Axis, ...]) -> None:

@@ -45,18 +45,18 @@ class Dictionary:
     def add(self, column: pa.Array) -> NDArray[np.int32]:
         """The place of each row's value; -1 where it has none."""
         column = comparable(column, self.name)
-        coded = (same_zeros(column) if self._sensitive else column).dictionary_encode()
-        local = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        packed = (same_zeros(column) if self._sensitive else column).dictionary_encode()
+        local = packed.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         if self._values is None:
-            self._values = coded.dictionary.slice(0, 0)  # its type, even if nothing more comes
-        place_of = self._known(coded.dictionary)
+            self._values = packed.dictionary.slice(0, 0)  # its type, even if nothing more comes
+        place_of = self._known(packed.dictionary)
         new = np.flatnonzero(place_of < 0)
         first = np.full(len(place_of) + 1, -1, np.int64)
         if len(new) or not self._missing:
             first[local[::-1]] = np.arange(len(local))[::-1]  # the last to write is the first row
         if len(new):
             place_of[new] = np.arange(len(self._counts), len(self._counts) + len(new))
-            self._learn(coded.dictionary.take(pa.array(new)), self._rows + first[:-1][new])
+            self._learn(packed.dictionary.take(pa.array(new)), self._rows + first[:-1][new])
         counts = np.bincount(local + 1, minlength=len(place_of) + 1)
         self._counts[place_of] += counts[1:]
         if counts[0] and not self._missing:

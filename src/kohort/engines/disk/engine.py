@@ -24,7 +24,7 @@ from kohort.engines.disk.memory_limits import Limits
 from kohort.engines.disk.partition import DiskPartition
 from kohort.engines.disk.shuffle import Shuffle
 from kohort.engines.disk.stream_encode import StreamEncoder
-from kohort.engines.shared.packed_table import Coded
+from kohort.engines.shared.packed_table import PackedTable
 from kohort.engines.shared.spool import Reader, Spool, in_scratch
 from kohort.errors import RequestError
 from kohort.job.job import Job
@@ -62,7 +62,7 @@ class DiskEngine:
         self._stream: Stream
         self._schema: Schema
         self._folder: Path
-        self._coded: Coded
+        self._packed: PackedTable
         self._words: Spool[np.uint64]
         self._partition: DiskPartition
         self._shuffle: Shuffle | None = None
@@ -85,29 +85,29 @@ class DiskEngine:
         rows = self._stream.rows or 0
         with self._progress.step("encode", total=2 * rows), self._progress.compiling():
             encoder = StreamEncoder(self._job, self._schema, self._folder, self._limits)
-            self._coded, self._words = encoder.encode(self._stream, self._progress)
+            self._packed, self._words = encoder.encode(self._stream, self._progress)
 
     def partition(self) -> None:
-        with self._progress.step("partition", total=self._coded.rows), self._progress.compiling():
+        with self._progress.step("partition", total=self._packed.rows), self._progress.compiling():
             self._partition = DiskPartition.of(
-                self._job, self._schema, self._coded, self._words, self._folder, self._limits, self._progress
+                self._job, self._schema, self._packed, self._words, self._folder, self._limits, self._progress
             )
 
     def publish(self) -> Result:
         made, job = self._partition, self._job
-        with self._progress.step("publish", total=2 * self._coded.rows), self._progress.compiling():
+        with self._progress.step("publish", total=2 * self._packed.rows), self._progress.compiling():
             if not job.keep_order:
                 self._shuffle = self._dealt()
-            names = [axis.name for axis in self._coded.template.axes]
+            names = [axis.name for axis in self._packed.template.axes]
             measured = made.sums.measured(names, made.clusters.class_sizes(), job.promise.k)
         return Result(
-            rows=self._coded.rows,
+            rows=self._packed.rows,
             loss=measured,
             clusters=len(made.clusters),
             blocks=made.blocks,
             sizes=made.sizes,
             suppressed=made.suppressed,
-            axes={axis.name: axis.describe() for axis in self._coded.template.axes},
+            axes={axis.name: axis.describe() for axis in self._packed.template.axes},
             told=made.told,
         )
 
@@ -158,7 +158,7 @@ class DiskEngine:
         tables.require_other(path, [self._source, *self._job.files()])
         with staging.staged(path, force) as part:
             originals = self._folder / "originals.parquet"
-            with self._progress.step("publish", total=self._coded.rows):
+            with self._progress.step("publish", total=self._packed.rows):
                 kinds = publishing.release_schema(self._schema, self._stream.schema)
                 tables.batches_to_file(self._batches(form, originals), kinds, part, form)
             return self._audited(part, form, originals)
@@ -167,7 +167,7 @@ class DiskEngine:
 
     def _dealt(self) -> Shuffle:
         """The rows that are published, with their clusters, in buckets."""
-        stream, rows = self._stream, self._coded.rows
+        stream, rows = self._stream, self._packed.rows
         names = [*self._proof().sources]
         header = pa.schema([*(stream.schema.field(name) for name in names), pa.field(self._cluster, pa.int32())])
         buckets = self._limits.buckets(rows, stream.size_in_memory / max(rows, 1))
@@ -220,7 +220,7 @@ class DiskEngine:
     def _publication(self, table: pa.Table, labels: NDArray[np.int64]) -> Publication:
         """Some rows, published."""
         numbers, place = np.unique(labels[labels >= 0], return_inverse=True)
-        texts = publishing.texts_of(self._schema, self._coded.template.axes, self._partition.clusters.boxes(numbers))
+        texts = publishing.texts_of(self._schema, self._packed.template.axes, self._partition.clusters.boxes(numbers))
         places = np.full(len(labels), -1, np.int64)
         places[labels >= 0] = place
         return Publication(table, self._schema, texts, places)
@@ -228,9 +228,9 @@ class DiskEngine:
     # --- proof
 
     def _proof(self) -> Proof:
-        made, coded = self._partition, self._coded
-        published = coded.rows - made.left_out
-        return Proof.of(self._job, self._schema, coded.template.axes, self._stream.schema, published, coded.sensitive)
+        made, packed = self._partition, self._packed
+        published = packed.rows - made.left_out
+        return Proof.of(self._job, self._schema, packed.template.axes, self._stream.schema, published, packed.sensitive)
 
     def _audited(self, release: pa.Table | Path, form: Format | None, originals: Path) -> Evidence:
         with self._progress.step("audit"):

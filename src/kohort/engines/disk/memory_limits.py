@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from kohort.engines.shared.packed_table import Coded
+from kohort.engines.shared.packed_table import PackedTable
 
 RESERVE = 96 << 20  # what readers, writers and the interpreter take beside the rows that are counted here
 LEAST_ROOM = 64 << 20
@@ -36,14 +36,14 @@ class Limits:
         """What may be taken now."""
         return max(self.memory - resident() - RESERVE, LEAST_ROOM)
 
-    def rows_at_once(self, coded: Coded) -> int:
+    def rows_at_once(self, packed: PackedTable) -> int:
         """How many rows can be cut and grouped in memory."""
-        axes = len(coded.quasi.codings)
-        code = coded.template.codes.dtype.itemsize
-        packed = 8 * coded.words * 3  # as they were read, and both sides of the cuts
-        points = 3 * axes * code + 16 * len(coded.sensitive) + 8 * len(coded.quasi.codings) * bool(coded.ordered)
-        people = 24 * (2 + len(coded.sensitive)) * bool(coded.persons)  # numbered, sorted, and once more with each value
-        fitting = max(self.room() // (packed + points + people + 80), 1)
+        axes = len(packed.quasi.codings)
+        code = packed.template.codes.dtype.itemsize
+        words = 8 * packed.words * 3  # as they were read, and both sides of the cuts
+        points = 3 * axes * code + 16 * len(packed.sensitive) + 8 * len(packed.quasi.codings) * bool(packed.ordered)
+        people = 24 * (2 + len(packed.sensitive)) * bool(packed.persons)  # numbered, sorted, and once more with each value
+        fitting = max(self.room() // (words + points + people + 80), 1)
         return fitting if self.most_rows is None else min(fitting, self.most_rows)
 
     def buckets(self, rows: int, row_bytes: float) -> int:

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.engines.base import Counted, counted
-from kohort.engines.disk.clusters import Clusters
+from kohort.engines.disk.clusters import StoredClusters
 from kohort.engines.disk.memory_limits import Limits
 from kohort.engines.disk.scatter import Scattered, SpoolCounting, scatter
 from kohort.engines.shared import cut_tree
 from kohort.engines.shared.counted_part import OneCluster, one_cluster, with_suppressed_group
-from kohort.engines.shared.packed_table import Coded
+from kohort.engines.shared.packed_table import PackedTable
 from kohort.engines.shared.partition import partition_part, partition_whole, require_parts, require_persons, run_of
 from kohort.engines.shared.persons import ClassPersons, side_by_side
 from kohort.engines.shared.spool import Spool
@@ -36,7 +36,7 @@ LEFT_OUT = -1
 class DiskPartition:
     """The groups of a table, and what they lose. Labels are read in the order of the table."""
 
-    clusters: Clusters
+    clusters: StoredClusters
     sums: Sums
     sizes: Counted
     suppressed: int
@@ -59,11 +59,18 @@ class DiskPartition:
 
     @classmethod
     def of(
-        cls, job: Job, schema: Schema, coded: Coded, words: Spool[np.uint64], folder: Path, limits: Limits, progress: Progress
+        cls,
+        job: Job,
+        schema: Schema,
+        packed: PackedTable,
+        words: Spool[np.uint64],
+        folder: Path,
+        limits: Limits,
+        progress: Progress,
     ) -> DiskPartition:
-        work = _Work(job, schema, coded, folder, limits, progress)
-        at_once = limits.rows_at_once(coded)
-        if coded.rows <= at_once or (job.algorithm.in_blocks and coded.rows <= 2 * job.block):
+        work = _Work(job, schema, packed, folder, limits, progress)
+        at_once = limits.rows_at_once(packed)
+        if packed.rows <= at_once or (job.algorithm.in_blocks and packed.rows <= 2 * job.block):
             return work.whole(words)
         return work.in_parts(words, max(at_once, job.block if job.algorithm.in_blocks else 1))
 
@@ -72,20 +79,20 @@ class DiskPartition:
 class _Work:
     job: Job
     schema: Schema
-    coded: Coded
+    packed: PackedTable
     folder: Path
     limits: Limits
     progress: Progress
 
     def whole(self, words: Spool[np.uint64]) -> DiskPartition:
         """All rows at once, as in memory."""
-        coded, schema = self.coded, self.schema
+        packed, schema = self.packed, self.schema
         rows = words.read().reshape(words.rows, -1)
-        points, constraints = coded.points(rows), coded.constraints(rows)
+        points, constraints = packed.points(rows), packed.constraints(rows)
         constraints.require_whole_table()
-        made = partition_whole(self.job, schema, points, constraints, lambda: coded.ties(rows), self.progress)
+        made = partition_whole(self.job, schema, points, constraints, lambda: packed.ties(rows), self.progress)
         boxes = publishing.boxes_of(points, made, schema)
-        clusters = Clusters(self.folder, schema, points.axes)
+        clusters = StoredClusters(self.folder, schema, points.axes)
         clusters.append(boxes)
         spool = Spool(self.folder / "labels", np.int32)
         is_suppressed_group = np.equal(made.labels, LEFT_OUT if made.suppressed_group is None else made.suppressed_group)
@@ -102,22 +109,22 @@ class _Work:
 
     def in_parts(self, words: Spool[np.uint64], largest: int) -> DiskPartition:
         """Cut by frequency sets until every part fits, then part by part."""
-        job, coded, schema = self.job, self.coded, self.schema
-        constraints = coded.constraints(coded.nothing())
-        require_parts(job, constraints, "disk", f"The table ({coded.rows:,} rows) does not fit into the memory that is allowed.")
+        job, packed, schema = self.job, self.packed, self.schema
+        constraints = packed.constraints(packed.nothing())
+        require_parts(job, constraints, "disk", f"The table ({packed.rows:,} rows) does not fit into the memory that is allowed.")
         room = self.limits.room() // 4
-        people = side_by_side(coded, words, self.folder, room, self.progress) if coded.persons else None
-        counting = SpoolCounting(coded, words, people, room, self.progress)
-        require_persons(coded, counting)
-        tree = cut_tree.grow(coded.template, constraints, coded.rows, largest, counting)
-        scattered = scatter(coded, words, tree, self.folder, self.progress)
+        people = side_by_side(packed, words, self.folder, room, self.progress) if packed.persons else None
+        counting = SpoolCounting(packed, words, people, room, self.progress)
+        require_persons(packed, counting)
+        tree = cut_tree.grow(packed.template, constraints, packed.rows, largest, counting)
+        scattered = scatter(packed, words, tree, self.folder, self.progress)
         words.remove()
         if people is not None:
             people.remove()
-        of_classes = ClassPersons(self.folder, coded.rows, room) if coded.persons else None
-        clusters, sums, summaries = Clusters(self.folder, schema, coded.template.axes), [], []
+        of_classes = ClassPersons(self.folder, packed.rows, room) if packed.persons else None
+        clusters, sums, summaries = StoredClusters(self.folder, schema, packed.template.axes), [], []
         labels: list[Spool[np.int32]] = []
-        suppressed_rows = OneCluster(coded, schema)
+        suppressed_rows = OneCluster(packed, schema)
         for number, part in enumerate(scattered.parts):
             self.progress.check()
             labels.append(Spool(self.folder / f"labels-{number}", np.int32))
@@ -130,11 +137,11 @@ class _Work:
             keys = clusters.append(made.boxes)
             if of_classes is not None:  # nobody is left out of these
                 for own, rows in zip(labels[-1].chunks(), part.chunks(), strict=True):
-                    of_classes.add(keys[own - before], rows[:, coded.person_word])
+                    of_classes.add(keys[own - before], rows[:, packed.person_word])
             part.remove()
         total, summary = reduce(add, sums), reduce(add, summaries)
         suppressed_group, total = self._suppressed_group(suppressed_rows, clusters, total)
-        told = run_of(job, self.progress).told(coded.points(coded.nothing()), replace(constraints, rows=coded.rows), summary)
+        told = run_of(job, self.progress).told(packed.points(packed.nothing()), replace(constraints, rows=packed.rows), summary)
         left_out = 0 if suppressed_group is not None else summary.suppressed
         sizes = clusters.class_sizes() if of_classes is None else of_classes.sizes()
         blocks = summary.blocks if job.algorithm.in_blocks else 1
@@ -144,36 +151,36 @@ class _Work:
 
     def _small(self, part: Spool[np.uint64], suppressed_rows: OneCluster) -> _Made:
         """A part in memory."""
-        coded = self.coded
+        packed = self.packed
         rows = part.read().reshape(part.rows, -1)
-        points, constraints = coded.points(rows), coded.constraints(rows)
-        labels, summary = partition_part(self.job, points, constraints, lambda: coded.ties(rows), self.progress)
+        points, constraints = packed.points(rows), packed.constraints(rows)
+        labels, summary = partition_part(self.job, points, constraints, lambda: packed.ties(rows), self.progress)
         if summary.suppressed:
-            suppressed_rows.add(coded, rows[labels < 0])
+            suppressed_rows.add(packed, rows[labels < 0])
         boxes = publishing.boxes_of(points, Partition(labels), self.schema)
         return _Made(iter([labels]), boxes, sums_of(points, labels, boxes), summary)
 
     def _large(self, part: Spool[np.uint64], suppressed_rows: OneCluster) -> _Made:
         """A part that no cut makes smaller."""
-        cluster = one_cluster(self.coded, self.schema, part.chunks())
+        cluster = one_cluster(self.packed, self.schema, part.chunks())
         if self.job.algorithm.in_blocks and not cluster.is_one_point:
             self.progress.note(f"a block of {part.rows:,} rows cannot be cut, so it takes more memory than allowed")
             return self._small(part, suppressed_rows)
-        boxes, sums = cluster.finished(self.coded)
+        boxes, sums = cluster.finished(self.packed)
         zeros = (np.zeros(len(chunk), np.int64) for chunk in part.chunks())
         self.progress.slot()[0] = part.rows
         return _Made(zeros, boxes, sums, RunSummary(part.rows, 1))
 
-    def _suppressed_group(self, suppressed_rows: OneCluster, clusters: Clusters, sums: Sums) -> tuple[int | None, Sums]:
+    def _suppressed_group(self, suppressed_rows: OneCluster, clusters: StoredClusters, sums: Sums) -> tuple[int | None, Sums]:
         """What is suppressed as one class of stars more, if it is asked for and stands."""
-        coded = self.coded
+        packed = self.packed
         if (
             self.job.suppressed != "star"
             or not suppressed_rows.rows
-            or not suppressed_rows.is_valid(coded.constraints(coded.nothing()))
+            or not suppressed_rows.is_valid(packed.constraints(packed.nothing()))
         ):
             return None, sums
-        boxes, of_suppressed_group = suppressed_rows.finished(coded, suppressed_group=True)
+        boxes, of_suppressed_group = suppressed_rows.finished(packed, suppressed_group=True)
         clusters.append(boxes)
         return len(clusters) - 1, with_suppressed_group(sums, of_suppressed_group)
 

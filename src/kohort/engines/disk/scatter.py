@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.engines.shared.cut_tree import CutTree
-from kohort.engines.shared.packed_table import Coded
+from kohort.engines.shared.packed_table import PackedTable
 from kohort.engines.shared.persons import whole_persons
 from kohort.engines.shared.spool import Reader, Spool
 from kohort.errors import RequestError
@@ -24,12 +24,12 @@ class SpoolCounting:
     """See `cut_tree.Counting`. One scan over the rows answers for all parts of a level, if their counts fit."""
 
     def __init__(
-        self, coded: Coded, words: Spool[np.uint64], people: Spool[np.uint64] | None, most_bytes: int, progress: Progress
+        self, packed: PackedTable, words: Spool[np.uint64], people: Spool[np.uint64] | None, most_bytes: int, progress: Progress
     ) -> None:
         """`people`: the same rows, those of a person side by side, where persons count."""
-        self._coded, self._words, self._people, self._most, self._progress = coded, words, people, most_bytes, progress
-        self._sizes = np.array([coding.axis.size for coding in coded.quasi.codings], np.int64)
-        self._first = np.cumsum([0, *(sensitive_column.values for sensitive_column in coded.sensitive)]).astype(np.int64)
+        self._packed, self._words, self._people, self._most, self._progress = packed, words, people, most_bytes, progress
+        self._sizes = np.array([coding.axis.size for coding in packed.quasi.codings], np.int64)
+        self._first = np.cumsum([0, *(sensitive_column.values for sensitive_column in packed.sensitive)]).astype(np.int64)
 
     def codes(self, tree: CutTree, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
         from kohort.kernels.cuts.routing import count_codes
@@ -41,7 +41,7 @@ class SpoolCounting:
             some = counts[first : first + at_once]
             slots = tree.slots(nodes[first : first + at_once])
             for chunk, node_of in self._routed(tree, self._words.chunks()):
-                count_codes(chunk, self._coded.layout, node_of, slots, start, some)
+                count_codes(chunk, self._packed.layout, node_of, slots, start, some)
         return counts
 
     def pairs(self, tree: CutTree, nodes: NDArray[np.int64], axes: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:
@@ -58,7 +58,7 @@ class SpoolCounting:
         start = np.append(0, ends[:-1])
         slots = tree.slots(nodes)
         for chunk, node_of in self._routed(tree, self._words.chunks()):
-            count_pairs(chunk, self._coded.layout, node_of, slots, axes, start, self._first, counts)
+            count_pairs(chunk, self._packed.layout, node_of, slots, axes, start, self._first, counts)
         return [part.reshape(-1, values) for part in np.split(counts, ends[:-1])]
 
     def persons(self, tree: CutTree, nodes: NDArray[np.int64], axes: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:
@@ -66,11 +66,11 @@ class SpoolCounting:
 
         if self._people is None:
             return [np.empty((2, 0), np.int64)] * len(nodes)
-        ends, person = np.cumsum(self._sizes[axes]), self._coded.person_word
+        ends, person = np.cumsum(self._sizes[axes]), self._packed.person_word
         counts = np.zeros((2, int(ends[-1])), np.int64)
         start, slots, reach = np.append(0, ends[:-1]), tree.slots(nodes), np.full((3, len(nodes)), -1, np.int64)
         for chunk, node_of in self._routed(tree, whole_persons(self._people.chunks(), person)):
-            count_persons(chunk, person, self._coded.layout, node_of, slots, axes, start, reach, counts)
+            count_persons(chunk, person, self._packed.layout, node_of, slots, axes, start, reach, counts)
         return np.split(counts, ends[:-1], axis=1)
 
     def _routed(
@@ -82,7 +82,7 @@ class SpoolCounting:
             self._progress.check()
             rows = chunk.reshape(len(chunk), -1)
             node_of = np.empty(len(rows), np.int64)
-            route(rows, self._coded.layout, tree.axis, tree.cut, tree.left, node_of)
+            route(rows, self._packed.layout, tree.axis, tree.cut, tree.left, node_of)
             yield rows, node_of
 
 
@@ -107,7 +107,7 @@ class Scattered:
             yield whole
 
 
-def scatter(coded: Coded, words: Spool[np.uint64], tree: CutTree, folder: Path, progress: Progress) -> Scattered:
+def scatter(packed: PackedTable, words: Spool[np.uint64], tree: CutTree, folder: Path, progress: Progress) -> Scattered:
     """Write every row to the file of its part."""
     from kohort.kernels.cuts.routing import route
 
@@ -115,13 +115,13 @@ def scatter(coded: Coded, words: Spool[np.uint64], tree: CutTree, folder: Path, 
     if len(nodes) > MOST_PARTS:
         raise RequestError("The table needs more parts than there can be files. Allow more memory (--memory).")
     number_of = tree.slots(nodes)
-    parts = [Spool(folder / f"part-{number}", np.uint64, coded.words) for number in range(len(nodes))]
+    parts = [Spool(folder / f"part-{number}", np.uint64, packed.words) for number in range(len(nodes))]
     part_of = Spool(folder / "parts", np.uint16)
     for chunk in words.chunks():
         progress.check()
         rows = chunk.reshape(len(chunk), -1)
         node_of = np.empty(len(rows), np.int64)
-        route(rows, coded.layout, tree.axis, tree.cut, tree.left, node_of)
+        route(rows, packed.layout, tree.axis, tree.cut, tree.left, node_of)
         numbers = number_of[node_of].astype(np.uint16)
         order = np.argsort(numbers, kind="stable")
         sorted_rows = rows[order]

@@ -16,7 +16,7 @@ from kohort.engines.disk.dictionaries import Dictionary, require_room
 from kohort.engines.disk.memory_limits import Limits
 from kohort.engines.disk.personal_columns import Look
 from kohort.engines.shared.encode_columns import coded_columns, coded_table
-from kohort.engines.shared.packed_table import Coded
+from kohort.engines.shared.packed_table import PackedTable
 from kohort.engines.shared.partition import needs_order
 from kohort.engines.shared.spool import Spool
 from kohort.errors import RequestError, gathered
@@ -47,7 +47,7 @@ class StreamEncoder:
         if self._units or self._ordered:
             self._extras = Spool(folder / "extras", np.uint64, len(self._units) + self._ordered)
 
-    def encode(self, stream: Stream, progress: Progress) -> tuple[Coded, Spool[np.uint64]]:
+    def encode(self, stream: Stream, progress: Progress) -> tuple[PackedTable, Spool[np.uint64]]:
         """The table without its rows, and its rows."""
         used = [*self._names, *self._looks, *self._units, *(ordering.carried(self._schema) if self._ordered else ())]
         done = progress.slot()
@@ -62,12 +62,12 @@ class StreamEncoder:
             raise nobody(self._units[0], self._nobodies, self._first_nobody)
         found = {name: dictionary.finished(self._schema.missing) for name, dictionary in self._dictionaries.items()}
         held = {name: values for name, (values, _renumbered) in found.items()}
-        coded = coded_table(self._job, self._schema, held, self._places.rows)
-        words = self._packed(coded, {name: renumbered for name, (_values, renumbered) in found.items()}, progress)
+        packed = coded_table(self._job, self._schema, held, self._places.rows)
+        words = self._packed(packed, {name: renumbered for name, (_values, renumbered) in found.items()}, progress)
         self._places.remove()
         if self._extras is not None:
             self._extras.remove()
-        return coded, words
+        return packed, words
 
     def _add(self, batch: pa.RecordBatch) -> None:
         problems: list[str] = []
@@ -97,8 +97,8 @@ class StreamEncoder:
             columns.append(ordering.ties_of(batch, self._schema, self._job.seed or 0))
         return columns
 
-    def _packed(self, coded: Coded, renumbered: dict[str, NDArray[np.int64]], progress: Progress) -> Spool[np.uint64]:
-        words = Spool(self._folder / "words", np.uint64, coded.words)
+    def _packed(self, packed: PackedTable, renumbered: dict[str, NDArray[np.int64]], progress: Progress) -> Spool[np.uint64]:
+        words = Spool(self._folder / "words", np.uint64, packed.words)
         done = progress.slot()
         extras = self._extras.chunks() if self._extras is not None else None
         for chunk in self._places.chunks():
@@ -108,6 +108,6 @@ class StreamEncoder:
             more = next(extras).reshape(len(chunk), -1) if extras is not None else None
             persons = more[:, 0] if more is not None and self._units else None
             ties = more[:, -1] if more is not None and self._ordered else None
-            words.append(coded.pack(places, persons, ties))
+            words.append(packed.pack(places, persons, ties))
             done[0] = words.rows
         return words

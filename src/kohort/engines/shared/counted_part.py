@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import NumericAxis
-from kohort.engines.shared.packed_table import Coded
+from kohort.engines.shared.packed_table import PackedTable
 from kohort.publishing.publish import Boxes, everything, mean_of_parts, parts_of_sum
 from kohort.schema.columns import Schema
 from kohort.utility.loss import Sums, cell_sums, square_error_of_counts
@@ -20,19 +20,19 @@ from kohort.utility.loss import Sums, cell_sums, square_error_of_counts
 class OneCluster:
     """Grows by packed rows."""
 
-    def __init__(self, coded: Coded, schema: Schema) -> None:
-        axes = coded.template.axes
+    def __init__(self, packed: PackedTable, schema: Schema) -> None:
+        axes = packed.template.axes
         self._codes = [np.zeros(axis.size, np.int64) for axis in axes]
-        self._values = np.zeros(sum(sensitive_column.values for sensitive_column in coded.sensitive), np.int64)
+        self._values = np.zeros(sum(sensitive_column.values for sensitive_column in packed.sensitive), np.int64)
         self._ends: dict[int, list[np.generic]] = {}
-        binned = [number for number, coding in enumerate(coded.quasi.codings) if coding.numbers is not None]
+        binned = [number for number, coding in enumerate(packed.quasi.codings) if coding.numbers is not None]
         self._moments = {number: np.zeros(3) for number in binned}
         averaged = [number for number, axis in enumerate(axes) if schema.columns[axis.name].statistic != "range"]
         self._sums = {number: np.zeros(3, np.int64) for number in averaged}
 
-    def add(self, coded: Coded, words: NDArray[np.uint64]) -> None:
+    def add(self, packed: PackedTable, words: NDArray[np.uint64]) -> None:
         """More rows."""
-        points, constraints = coded.points(words), coded.constraints(words)
+        points, constraints = packed.points(words), packed.constraints(words)
         for number, axis in enumerate(points.axes):
             codes = points.codes[:, number].astype(np.int64)
             self._codes[number] += np.bincount(codes, minlength=axis.size)
@@ -44,7 +44,7 @@ class OneCluster:
             if number in self._sums and isinstance(axis, NumericAxis):
                 values = points.exact[number] if number in points.exact else np.append(axis.first, 0)[codes - 1]
                 self._sums[number] += [part.sum() for part in parts_of_sum(axis, values[codes != 0])]
-        for column in constraints.sensitive_values.T[: len(coded.sensitive)]:
+        for column in constraints.sensitive_values.T[: len(packed.sensitive)]:
             self._values += np.bincount(column, minlength=len(self._values))
 
     def merge(self, other: OneCluster) -> None:
@@ -75,40 +75,40 @@ class OneCluster:
             return self.rows >= constraints.k
         return bool(counted_is_valid(constraints.rules, constraints.tally(), self._values, self.rows))
 
-    def finished(self, coded: Coded, *, suppressed_group: bool = False) -> tuple[Boxes, Sums]:
+    def finished(self, packed: PackedTable, *, suppressed_group: bool = False) -> tuple[Boxes, Sums]:
         """Its box, or that of everything, and what it loses."""
-        axes = coded.template.axes
+        axes = packed.template.axes
         held = [np.flatnonzero(counts) for counts in self._codes]
         low, high = (np.array([[codes[end] for codes in held]], np.int64) for end in (0, -1))
         if suppressed_group:
             low, high = np.zeros_like(low), everything(axes)[np.newaxis]
-        ends = {number: self._true_ends(coded, number) for number in self._moments}
-        means = {number: self._mean(coded, number) for number in self._sums}
+        ends = {number: self._true_ends(packed, number) for number in self._moments}
+        means = {number: self._mean(packed, number) for number in self._sums}
         boxes = Boxes(low, high, np.array([self.rows]), ends, means)
-        leaf, height = cell_sums(coded.template, boxes)
-        error = sum(self._square_error(coded, number) for number in range(len(axes)))
+        leaf, height = cell_sums(packed.template, boxes)
+        error = sum(self._square_error(packed, number) for number in range(len(axes)))
         return boxes, Sums(self.rows, 0, leaf, height, 1, self.rows**2, error)
 
-    def _true_ends(self, coded: Coded, number: int) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
-        axis = coded.template.axes[number]
+    def _true_ends(self, packed: PackedTable, number: int) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
+        axis = packed.template.axes[number]
         found = self._ends.get(number) or [axis.first[0]]  # type: ignore[attr-defined]
         return np.array([min(found)]), np.array([max(found)])  # type: ignore[type-var]
 
-    def _mean(self, coded: Coded, number: int) -> NDArray[np.float64]:
-        return mean_of_parts(coded.template.axes[number], *self._sums[number][:, np.newaxis])
+    def _mean(self, packed: PackedTable, number: int) -> NDArray[np.float64]:
+        return mean_of_parts(packed.template.axes[number], *self._sums[number][:, np.newaxis])
 
-    def _square_error(self, coded: Coded, number: int) -> float:
+    def _square_error(self, packed: PackedTable, number: int) -> float:
         if number not in self._moments:
-            return square_error_of_counts(coded.template.axes[number], self._codes[number])
+            return square_error_of_counts(packed.template.axes[number], self._codes[number])
         (many, total, squares), missing = self._moments[number], int(self._codes[number][0])
         return float(many) if missing > many else missing + float(squares - total**2 / max(many, 1))
 
 
-def one_cluster(coded: Coded, schema: Schema, chunks: Iterable[NDArray[np.uint64]]) -> OneCluster:
+def one_cluster(packed: PackedTable, schema: Schema, chunks: Iterable[NDArray[np.uint64]]) -> OneCluster:
     """All these rows as one."""
-    cluster = OneCluster(coded, schema)
+    cluster = OneCluster(packed, schema)
     for chunk in chunks:
-        cluster.add(coded, chunk.reshape(len(chunk), -1))
+        cluster.add(packed, chunk.reshape(len(chunk), -1))
     return cluster
 
 

@@ -12,7 +12,7 @@ from kohort.constraints.constraints import require_possible
 from kohort.encoding.axes import Points, code_dtype
 from kohort.encoding.encode import Coding, Distinct, coding_of, label_coding
 from kohort.encoding.sensitive import SensitiveColumn, sensitive_column_of
-from kohort.engines.shared.packed_table import Coded, Group, counts_of, facts_of, shares_of
+from kohort.engines.shared.packed_table import PackedColumns, PackedTable, counts_of, facts_of, shares_of
 from kohort.engines.shared.partition import needs_order
 from kohort.errors import RequestError, gathered
 from kohort.job.job import Job
@@ -26,7 +26,7 @@ def coded_columns(job: Job) -> list[str]:
     return list(dict.fromkeys([*job.names("quasi"), *promised, *label, *job.compared()]))
 
 
-def coded_table(job: Job, schema: Schema, held: Mapping[str, Distinct], rows: int) -> Coded:
+def coded_table(job: Job, schema: Schema, held: Mapping[str, Distinct], rows: int) -> PackedTable:
     """The table without its rows; refused where not even all of them as one group keep what is promised."""
     problems: list[str] = []
     codings: dict[str, Coding] = {}
@@ -44,16 +44,16 @@ def coded_table(job: Job, schema: Schema, held: Mapping[str, Distinct], rows: in
     if not persons:  # those are counted later: how many there are is not known of the values alone
         require_possible(job.promise.k, rows, "rows", [(one, counts_of(one, held[one.name])) for one in sensitive])
 
-    def group(kind: Literal["quasi", "beside"], names: list[str]) -> Group:
-        return Group(kind, tuple(codings[name] for name in names), tuple(schema.columns[name].weight for name in names))
+    def group(kind: Literal["quasi", "beside"], names: list[str]) -> PackedColumns:
+        return PackedColumns(kind, tuple(codings[name] for name in names), tuple(schema.columns[name].weight for name in names))
 
     quasi = group("quasi", schema.quasi)
     axes = tuple(coding.axis for coding in quasi.codings)
     template = Points(np.empty((0, len(axes)), code_dtype(axes)), axes, quasi.weights, objective=job.objective)
     label = None
     if job.label is not None:
-        label = Group("label", (label_coding(held[job.label]),), (sum(quasi.weights) / len(quasi.weights),))
-    return Coded(
+        label = PackedColumns("label", (label_coding(held[job.label]),), (sum(quasi.weights) / len(quasi.weights),))
+    return PackedTable(
         rows=rows,
         held=held,
         quasi=quasi,

@@ -22,7 +22,7 @@ from kohort.methods.search.median_cuts import layout_of
 from kohort.schema.promises import Promise
 
 if TYPE_CHECKING:
-    from kohort.kernels.core.packed import Layout
+    from kohort.kernels.core.packed import BitLayout
 
 WORD = 1 << 64
 
@@ -36,7 +36,7 @@ class Facts:
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class PackedColumns:
     """Columns that are points together: the quasi-identifiers, a label, what a method looks at beside them."""
 
     kind: Literal["quasi", "label", "beside"]
@@ -45,13 +45,13 @@ class Group:
 
 
 @dataclass(frozen=True, eq=False)
-class Coded:
+class PackedTable:
     """A table without its rows."""
 
     rows: int
     held: Mapping[str, Distinct]
     """By column: its different values. A row's place is that of its value among them, -1 = missing."""
-    quasi: Group
+    quasi: PackedColumns
     sensitive: tuple[SensitiveColumn, ...]
     """With the codes of the values."""
     shares: tuple[NDArray[np.float64], ...]
@@ -59,14 +59,14 @@ class Coded:
     suppress: float
     template: Points
     """Without rows: axes, weights, objective, and the whole table's facts."""
-    label: Group | None = None
-    extra: Group | None = None
+    label: PackedColumns | None = None
+    extra: PackedColumns | None = None
     persons: bool = False
     ordered: bool = False
     """Whether rows bring what breaks ties."""
 
     @property
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[PackedColumns]:
         return [group for group in (self.quasi, self.label, self.extra) if group is not None]
 
     @cached_property
@@ -85,7 +85,7 @@ class Coded:
         return fields
 
     @cached_property
-    def layout(self) -> Layout:
+    def layout(self) -> BitLayout:
         return layout_of([size for _what, _name, size in self._fields], len(self.quasi.codings))[0]
 
     @property
@@ -134,7 +134,7 @@ class Coded:
         label, extra = (None if group is None else self._group(words, group) for group in (self.label, self.extra))
         return replace(self.template, codes=quasi.codes, exact=quasi.exact, label=label, extra=extra)
 
-    def _group(self, words: NDArray[np.uint64], group: Group) -> Points:
+    def _group(self, words: NDArray[np.uint64], group: PackedColumns) -> Points:
         axes = tuple(coding.axis for coding in group.codings)
         codes = np.empty((len(words), len(axes)), code_dtype(axes))
         exact = {}

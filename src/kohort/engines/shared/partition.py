@@ -13,7 +13,7 @@ from kohort.encoding import row_order as ordering
 from kohort.encoding.axes import Points
 from kohort.engines.shared.cut_tree import Counting, CutTree
 from kohort.engines.shared.final_classes import finalize
-from kohort.engines.shared.packed_table import Coded, counts_of
+from kohort.engines.shared.packed_table import PackedTable, counts_of
 from kohort.errors import RequestError
 from kohort.job.job import Job
 from kohort.methods import Partition
@@ -93,18 +93,18 @@ def require_parts(job: Job, constraints: Constraints, engine: str, why: str) -> 
         raise RequestError([f"{why} {problem}, or {ways[engine]}." for problem in problems])
 
 
-def require_persons(coded: Coded, counting: Counting) -> None:
+def require_persons(packed: PackedTable, counting: Counting) -> None:
     """Refuse what not even all persons of a table as one group would keep. Their rows were asked when they were encoded."""
-    if coded.persons:
+    if packed.persons:
         root = np.zeros(1, np.int64)
-        persons = int(counting.persons(CutTree.root(coded.rows), root, root)[0][0].sum())
+        persons = int(counting.persons(CutTree.root(packed.rows), root, root)[0][0].sum())
         # Rows that hold a value are at least as many as persons who do; shares of persons are not asked for in parts.
         rows = [
-            (sensitive_column, counts_of(sensitive_column, coded.held[sensitive_column.name]))
-            for sensitive_column in coded.sensitive
+            (sensitive_column, counts_of(sensitive_column, packed.held[sensitive_column.name]))
+            for sensitive_column in packed.sensitive
         ]
         require_possible(
-            coded.promise.k,
+            packed.promise.k,
             persons,
             "persons",
             [(sensitive_column, np.minimum(many, persons)) for sensitive_column, many in rows],

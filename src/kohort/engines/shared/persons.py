@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.engines.base import Counted, counted
-from kohort.engines.shared.packed_table import Coded
+from kohort.engines.shared.packed_table import PackedTable
 from kohort.engines.shared.spool import Spool
 from kohort.progress import Progress
 
@@ -32,15 +32,17 @@ def whole_persons(chunks: Iterable[NDArray[np.uint64]], person: int) -> Iterator
         yield np.concatenate(held)
 
 
-def side_by_side(coded: Coded, words: Spool[np.uint64], folder: Path, most_bytes: int, progress: Progress) -> Spool[np.uint64]:
+def side_by_side(
+    packed: PackedTable, words: Spool[np.uint64], folder: Path, most_bytes: int, progress: Progress
+) -> Spool[np.uint64]:
     """A copy of packed rows in which those of a person lie side by side."""
-    person = coded.person_word
-    files = _Dealt(folder, "people", coded.words, 8 * coded.words * words.rows // most_bytes + 1)
+    person = packed.person_word
+    files = _Dealt(folder, "people", packed.words, 8 * packed.words * words.rows // most_bytes + 1)
     for chunk in words.chunks():
         progress.check()
         rows = chunk.reshape(len(chunk), -1)
         files.add(rows, rows[:, person])
-    copy = Spool(folder / "people", np.uint64, coded.words)
+    copy = Spool(folder / "people", np.uint64, packed.words)
     for rows in files.taken():
         progress.check()
         copy.append(rows[np.argsort(rows[:, person], kind="stable")])

@@ -24,7 +24,7 @@ def audited(proof: Proof, names: Sequence[str], release: Any, rows: Any, proven:
     """
     places = release.toDF(*(f"r{number}" for number in range(len(release.columns))))
     by_name = {name: f"r{number}" for number, name in enumerate(names)}
-    aliases = proof.claims.layout.aliases
+    aliases = proof.claims.view_columns.aliases
     shown = [_shown(alias, by_name[name]) for alias, name in aliases.items()]
     originals = [name for name in rows.columns if name.endswith("_original")]
     trees = {

@@ -20,16 +20,16 @@ MOST_COUNTS = 1 << 27
 class SparkCounting:
     """See `cut_tree.Counting`."""
 
-    def __init__(self, head: Head, packed: Any) -> None:
-        self._head, self._packed = head, packed
-        coded = head.coded
-        self._sizes = np.array([coding.axis.size for coding in coded.quasi.codings], np.int64)
-        self._first = np.cumsum([0, *(sensitive_column.values for sensitive_column in coded.sensitive)]).astype(np.int64)
+    def __init__(self, head: Head, packed_rows: Any) -> None:
+        self._head, self._packed_rows = head, packed_rows
+        packed = head.packed
+        self._sizes = np.array([coding.axis.size for coding in packed.quasi.codings], np.int64)
+        self._first = np.cumsum([0, *(sensitive_column.values for sensitive_column in packed.sensitive)]).astype(np.int64)
 
     def codes(self, tree: CutTree, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
         width = int(self._sizes.sum())
         start = np.cumsum([0, *self._sizes[:-1]]).astype(np.int64)
-        layout = self._head.coded.layout
+        layout = self._head.packed.layout
         at_once = max(1, MOST_COUNTS // width)
         parts = []
         for first in range(0, len(nodes), at_once):
@@ -45,7 +45,7 @@ class SparkCounting:
         return np.concatenate(parts)
 
     def pairs(self, tree: CutTree, nodes: NDArray[np.int64], axes: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:
-        values, layout, sensitive = int(self._first[-1]), self._head.coded.layout, self._first
+        values, layout, sensitive = int(self._first[-1]), self._head.packed.layout, self._first
         ends = np.cumsum(self._sizes[axes] * values)
         start, slots = np.append(0, ends[:-1]), tree.slots(nodes)
 
@@ -58,7 +58,7 @@ class SparkCounting:
         return [part.reshape(-1, values) for part in np.split(counts, ends[:-1])]
 
     def persons(self, tree: CutTree, nodes: NDArray[np.int64], axes: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:
-        ends, layout, person = np.cumsum(self._sizes[axes]), self._head.coded.layout, self._head.coded.person_word
+        ends, layout, person = np.cumsum(self._sizes[axes]), self._head.packed.layout, self._head.packed.person_word
         start, slots = np.append(0, ends[:-1]), tree.slots(nodes)
 
         def count(words: Any, node_of: Any, counts: Any) -> None:
@@ -71,7 +71,7 @@ class SparkCounting:
         return np.split(counts.reshape(2, -1), ends[:-1], axis=1)
 
     def _summed(self, tree: CutTree, size: int, count: Count, *, persons: bool = False) -> NDArray[np.int64]:
-        told = self._packed.mapInArrow(spark_tasks.counting(self._head, tree, size, count, persons=persons), COUNTED)
+        told = self._packed_rows.mapInArrow(spark_tasks.counting(self._head, tree, size, count, persons=persons), COUNTED)
         found = told.groupBy("at").sum("n").toArrow()
         counts = np.zeros(size, np.int64)
         counts[found.column(0).to_numpy()] = found.column(1).to_numpy()

@@ -18,7 +18,7 @@ MOST_VALUES = 5_000_000
 
 
 @dataclass(frozen=True)
-class Values:
+class DistinctValues:
     cells: Any
     """A table whose columns go by place."""
     kinds: pa.Schema

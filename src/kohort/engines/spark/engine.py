@@ -36,10 +36,10 @@ from kohort.engines.spark import sources as spark_sources
 from kohort.engines.spark import tasks as spark_tasks
 from kohort.engines.spark.audit import audited
 from kohort.engines.spark.counting import SparkCounting
-from kohort.engines.spark.distinct_values import Values
+from kohort.engines.spark.distinct_values import DistinctValues
 from kohort.engines.spark.folders import Folder
 from kohort.engines.spark.session import session_for, speaking_plainly
-from kohort.engines.spark.tasks import KEY, PART, SUPPRESSED_GROUP, TOLD, Head, Told
+from kohort.engines.spark.tasks import KEY, PART, SUPPRESSED_GROUP, TOLD, Head, PartReport
 from kohort.errors import RequestError
 from kohort.job.job import Job
 from kohort.methods.run import RunSummary
@@ -79,10 +79,10 @@ class SparkEngine:
         self._form: Format | None
         self._kinds: pa.Schema
         self._schema: Schema
-        self._values: Values
+        self._values: DistinctValues
         self._head: Head
         self._released: Any
-        self._told: list[Told]
+        self._part_reports: list[PartReport]
 
     @cached_property
     def _spark(self) -> Any:
@@ -114,7 +114,9 @@ class SparkEngine:
             if self._target is not None:
                 self._target.require_other(source, found.files)
             self._schema = schema.bind(job.columns, self._kinds, **job.binding())
-            self._values = Values(self._kept(found.cells) if found.is_slow else found.cells, found.kinds, self._schema.missing)
+            self._values = DistinctValues(
+                self._kept(found.cells) if found.is_slow else found.cells, found.kinds, self._schema.missing
+            )
             self._require_kinds()
             folded = [name.casefold() for name, _source, _statistic in self._schema.published()]
             if len(set(folded)) < len(folded):
@@ -139,24 +141,24 @@ class SparkEngine:
                 gone = values.without(unit)
                 if gone:
                     raise nobody(unit, gone, None)
-            coded = coded_table(job, self._schema, held, rows)
-            proof = Proof.of(job, self._schema, coded.template.axes, self._kinds, rows, coded.sensitive)
+            packed = coded_table(job, self._schema, held, rows)
+            proof = Proof.of(job, self._schema, packed.template.axes, self._kinds, rows, packed.sensitive)
             used = list(dict.fromkeys([*held, *proof.sources, *(carried(self._schema) if needs_order(job) else ())]))
-            self._head = Head(job, self._schema, coded, proof, tuple(used), self._kinds)
+            self._head = Head(job, self._schema, packed, proof, tuple(used), self._kinds)
 
     def partition(self) -> None:
         job, head = self._job, self._head
-        coded = head.coded
+        packed = head.packed
         with self._progress.step("partition"), self._progress.compiling(), speaking_plainly("Spark failed while cutting"):
-            if coded.rows <= self._rows_at_once or (job.algorithm.in_blocks and coded.rows <= 2 * job.block):
-                tree, boxes, whole = CutTree.root(coded.rows), {}, True
+            if packed.rows <= self._rows_at_once or (job.algorithm.in_blocks and packed.rows <= 2 * job.block):
+                tree, boxes, whole = CutTree.root(packed.rows), {}, True
                 self._large: dict[int, OneCluster] = {}
             else:
                 tree, boxes, whole = *self._cut(), False
             self._released = self._finished(tree, boxes, whole=whole)
             found = self._released.where(f"{TOLD} IS NOT NULL").select(TOLD).collect()
-            self._told = [pickle.loads(row[0]) for row in found]  # noqa: S301 - our own tasks wrote it
-        errors = [told.error for told in self._told if told.error is not None]
+            self._part_reports = [pickle.loads(row[0]) for row in found]  # noqa: S301 - our own tasks wrote it
+        errors = [told.error for told in self._part_reports if told.error is not None]
         if errors:
             raise errors[0]
 
@@ -165,29 +167,29 @@ class SparkEngine:
         with self._progress.step("publish"), speaking_plainly("Spark failed while publishing"):
             (sums, summary, suppressed_group), whole = (
                 self._summed(),
-                next((told.whole for told in self._told if told.whole), None),
+                next((told.whole for told in self._part_reports if told.whole), None),
             )
             self._rows = self._released.where(f"{TOLD} IS NULL" + ("" if suppressed_group else f" AND NOT {SUPPRESSED_GROUP}"))
             stays = whole.suppressed_group is not None if whole else suppressed_group and job.suppressed == "star"
-            published = head.coded.rows - (0 if stays else summary.suppressed)
+            published = head.packed.rows - (0 if stays else summary.suppressed)
             self._proof = replace(head.proof, original=replace(head.proof.original, rows=published))
             by_rows = self._class_sizes("1")
-            sizes = self._class_sizes("DISTINCT u1_original") if head.coded.persons else by_rows
-        names = [axis.name for axis in head.coded.template.axes]
-        constraints = replace(head.coded.constraints(head.coded.nothing()), rows=head.coded.rows)
+            sizes = self._class_sizes("DISTINCT u1_original") if head.packed.persons else by_rows
+        names = [axis.name for axis in head.packed.template.axes]
+        constraints = replace(head.packed.constraints(head.packed.nothing()), rows=head.packed.rows)
         told = (
             whole.told
             if whole
-            else run_of(job, self._progress).told(head.coded.points(head.coded.nothing()), constraints, summary)
+            else run_of(job, self._progress).told(head.packed.points(head.packed.nothing()), constraints, summary)
         )
         return Result(
-            rows=head.coded.rows,
+            rows=head.packed.rows,
             loss=sums.measured(names, by_rows, job.promise.k),
             clusters=sums.clusters,
             blocks=summary.blocks if job.algorithm.in_blocks else 1,
             sizes=sizes,
             suppressed=summary.suppressed,
-            axes={axis.name: axis.describe() for axis in head.coded.template.axes},
+            axes={axis.name: axis.describe() for axis in head.packed.template.axes},
             told=told,
         )
 
@@ -242,31 +244,31 @@ class SparkEngine:
         from pyspark import StorageLevel
 
         job, head = self._job, self._head
-        coded = head.coded
-        constraints = coded.constraints(coded.nothing())
-        require_parts(job, constraints, "spark", f"The table ({coded.rows:,} rows) is too large for one task.")
-        needed = int(coded.layout.word[: len(coded.quasi.codings) + len(coded.sensitive)].max()) + 1
-        needed = max(needed, coded.person_word + 1) if coded.persons else needed
+        packed = head.packed
+        constraints = packed.constraints(packed.nothing())
+        require_parts(job, constraints, "spark", f"The table ({packed.rows:,} rows) is too large for one task.")
+        needed = int(packed.layout.word[: len(packed.quasi.codings) + len(packed.sensitive)].max()) + 1
+        needed = max(needed, packed.person_word + 1) if packed.persons else needed
         largest = max(self._rows_at_once, job.block if job.algorithm.in_blocks else 1)
         names = ", ".join(f"{name} bigint" for name in head.word_names[:needed])
-        packed = self._used().mapInArrow(spark_tasks.packing(head, needed), names)
-        if coded.persons:  # the rows of a person side by side
-            person = head.word_names[coded.person_word]
-            packed = packed.repartition(person).sortWithinPartitions(person)
-        packed = packed.persist(StorageLevel.DISK_ONLY)
+        packed_rows = self._used().mapInArrow(spark_tasks.packing(head, needed), names)
+        if packed.persons:  # the rows of a person side by side
+            person = head.word_names[packed.person_word]
+            packed_rows = packed_rows.repartition(person).sortWithinPartitions(person)
+        packed_rows = packed_rows.persist(StorageLevel.DISK_ONLY)
         try:
-            counting = SparkCounting(head, packed)
-            require_persons(coded, counting)
-            tree = cut_tree.grow(coded.template, constraints, coded.rows, largest, counting)
+            counting = SparkCounting(head, packed_rows)
+            require_persons(packed, counting)
+            tree = cut_tree.grow(packed.template, constraints, packed.rows, largest, counting)
         finally:
-            packed.unpersist()
+            packed_rows.unpersist()
         self._large = self._one_clusters(tree, [int(node) for node in tree.parts if tree.rows[node] > largest])
-        return tree, {node: cluster.finished(coded)[0] for node, cluster in self._large.items()}
+        return tree, {node: cluster.finished(packed)[0] for node, cluster in self._large.items()}
 
     def _one_clusters(self, tree: CutTree, nodes: Sequence[int]) -> dict[int, OneCluster]:
         """Parts that no cut makes smaller, where that is all there is to do."""
         head = self._head
-        clusters = {node: OneCluster(head.coded, head.schema) for node in nodes}
+        clusters = {node: OneCluster(head.packed, head.schema) for node in nodes}
         if nodes:
             found = self._used().mapInArrow(spark_tasks.clustering(head, tree, tuple(nodes)), f"{TOLD} binary").collect()
             for row in found:
@@ -307,20 +309,22 @@ class SparkEngine:
 
     def _summed(self) -> tuple[Sums, RunSummary, bool]:
         """What all parts told, and whether what is suppressed stays as stars."""
-        coded = self._head.coded
-        sums = [told.sums for told in self._told if told.sums is not None]
-        sums += [cluster.finished(coded)[1] for cluster in self._large.values()]
-        summaries = [told.summary for told in self._told] + [RunSummary(cluster.rows, 1) for cluster in self._large.values()]
+        packed = self._head.packed
+        sums = [told.sums for told in self._part_reports if told.sums is not None]
+        sums += [cluster.finished(packed)[1] for cluster in self._large.values()]
+        summaries = [told.summary for told in self._part_reports] + [
+            RunSummary(cluster.rows, 1) for cluster in self._large.values()
+        ]
         total, summary = reduce(add, sums), reduce(add, summaries)
-        suppressed_rows = [told.suppressed_rows for told in self._told if told.suppressed_rows is not None]
+        suppressed_rows = [told.suppressed_rows for told in self._part_reports if told.suppressed_rows is not None]
         if self._job.suppressed != "star" or not suppressed_rows:
             return total, summary, True
-        suppressed_group = OneCluster(coded, self._schema)
+        suppressed_group = OneCluster(packed, self._schema)
         for cluster in suppressed_rows:
             suppressed_group.merge(cluster)
-        if not suppressed_group.is_valid(coded.constraints(coded.nothing())):
+        if not suppressed_group.is_valid(packed.constraints(packed.nothing())):
             return total, summary, False
-        return with_suppressed_group(total, suppressed_group.finished(coded, suppressed_group=True)[1]), summary, True
+        return with_suppressed_group(total, suppressed_group.finished(packed, suppressed_group=True)[1]), summary, True
 
     # --- the release
 

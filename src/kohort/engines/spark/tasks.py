@@ -21,7 +21,7 @@ from kohort.encoding.encode import comparable, is_missing
 from kohort.encoding.sensitive import same_zeros
 from kohort.engines.shared.counted_part import OneCluster
 from kohort.engines.shared.cut_tree import CutTree
-from kohort.engines.shared.packed_table import Coded
+from kohort.engines.shared.packed_table import PackedTable
 from kohort.engines.shared.partition import partition_part, partition_whole
 from kohort.engines.shared.persons import whole_persons
 from kohort.engines.spark.session import Batches, telling
@@ -48,7 +48,7 @@ class Head:
 
     job: Job
     schema: Schema
-    coded: Coded
+    packed: PackedTable
     proof: Proof
     names: tuple[str, ...]
     """The columns of the source that are used, in the order in which tasks get them: as c0, c1, ..."""
@@ -61,7 +61,7 @@ class Head:
 
     @property
     def word_names(self) -> list[str]:
-        return [f"w{number}" for number in range(self.coded.words)]
+        return [f"w{number}" for number in range(self.packed.words)]
 
     def words(self, rows: pa.Table | pa.RecordBatch) -> NDArray[np.uint64]:
         """Packed rows that were packed before."""
@@ -73,17 +73,17 @@ class Head:
 
     def pack(self, cells: pa.Table) -> NDArray[np.uint64]:
         """Rows of the source, packed."""
-        coded, bound = self.coded, self.schema
-        places = {name: _places(cells.column(name), name, coded, bound.missing) for name in coded.held}
+        packed, bound = self.packed, self.schema
+        places = {name: _places(cells.column(name), name, packed, bound.missing) for name in packed.held}
         units = bound.named("unit")
         persons = ordering.text_hashes(cells.column(units[0])) if units else None
-        ties = ordering.ties_of(cells, bound, self.job.seed or 0) if coded.ordered else None
-        return coded.pack(places, persons, ties)
+        ties = ordering.ties_of(cells, bound, self.job.seed or 0) if packed.ordered else None
+        return packed.pack(places, persons, ties)
 
 
-def _places(column: pa.ChunkedArray, name: str, coded: Coded, missing: tuple[str, ...]) -> NDArray[np.int64]:
+def _places(column: pa.ChunkedArray, name: str, packed: PackedTable, missing: tuple[str, ...]) -> NDArray[np.int64]:
     """Each row's place among the different values that were found before."""
-    values = coded.held[name].values
+    values = packed.held[name].values
     column = same_zeros(comparable(column, name)).cast(values.type)
     found = pc.index_in(column, value_set=values).combine_chunks()
     places: NDArray[np.int64] = found.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
@@ -114,7 +114,7 @@ def routed(head: Head, tree: CutTree, words: NDArray[np.uint64]) -> NDArray[np.i
     from kohort.kernels.cuts.routing import route
 
     node_of = np.empty(len(words), np.int64)
-    route(words, head.coded.layout, tree.axis, tree.cut, tree.left, node_of)
+    route(words, head.packed.layout, tree.axis, tree.cut, tree.left, node_of)
     return node_of
 
 
@@ -136,7 +136,7 @@ def counting(head: Head, tree: CutTree, size: int, count: Count, *, persons: boo
     def run(batches: Batches) -> Batches:
         counts = np.zeros(size, np.int64)
         pieces = map(head.words, batches)
-        for words in whole_persons(pieces, head.coded.person_word) if persons else pieces:
+        for words in whole_persons(pieces, head.packed.person_word) if persons else pieces:
             count(words, routed(head, tree, words), counts)
             if size > DENSE:
                 yield told(counts)
@@ -209,12 +209,12 @@ def clustering(head: Head, tree: CutTree, nodes: tuple[int, ...]) -> Callable[[B
 
     @telling
     def run(batches: Batches) -> Batches:
-        clusters = {node: OneCluster(head.coded, head.schema) for node in nodes}
+        clusters = {node: OneCluster(head.packed, head.schema) for node in nodes}
         for batch in batches:
             words = head.pack(head.cells(batch))
             node_of = routed(head, tree, words)
             for node in np.intersect1d(node_of, nodes).tolist():
-                clusters[node].add(head.coded, words[node_of == node])
+                clusters[node].add(head.packed, words[node_of == node])
         yield pa.record_batch([pa.array([pickle.dumps(clusters)])], names=[TOLD])
 
     return run
@@ -224,7 +224,7 @@ def clustering(head: Head, tree: CutTree, nodes: tuple[int, ...]) -> Callable[[B
 
 
 @dataclass(frozen=True)
-class Told:
+class PartReport:
     """What a task says of its part, beside its rows."""
 
     rows: int
@@ -249,11 +249,11 @@ def finishing(head: Head, secret: bytes, boxes: Mapping[int, Boxes], *, whole: b
         try:
             if part < 0:
                 node = list(boxes)[(-1 - part) % len(boxes)]
-                published, told = finish.as_told(boxes[node]), Told(rows.num_rows)
+                published, told = finish.as_told(boxes[node]), PartReport(rows.num_rows)
             else:
                 published, told = finish.whole() if whole else finish.part()
         except KohortError as error:
-            published, told = finish.nothing(), Told(rows.num_rows, error)
+            published, told = finish.nothing(), PartReport(rows.num_rows, error)
         # Not the system's bytes: a task that runs again must give its rows the same places.
         stream = hashlib.shake_256(secret + part.to_bytes(8, "big", signed=True)).digest(8 * published.num_rows)
         published = published.append_column(KEY, pa.array(np.frombuffer(stream, np.int64)))
@@ -262,7 +262,7 @@ def finishing(head: Head, secret: bytes, boxes: Mapping[int, Boxes], *, whole: b
     return run
 
 
-def _note(schema: pa.Schema, told: Told) -> pa.Table:
+def _note(schema: pa.Schema, told: PartReport) -> pa.Table:
     """A row that is none: only what is told stands in it."""
     cells = [pickle.dumps(told) if name == TOLD else 0 if name == KEY else None for name in schema.names]
     return pa.table([pa.array([cell], field.type) for cell, field in zip(cells, schema, strict=True)], schema=schema)
@@ -277,9 +277,9 @@ class _Finish:
         words, cells = head.words(rows), head.cells(rows)
         order = np.lexsort([ordering.ties_of(cells, head.schema, head.job.seed or 0), *words.T])
         self._words, self._cells = words[order], cells.take(pa.array(order))
-        self._points, self._constraints = head.coded.points(self._words), head.coded.constraints(self._words)
+        self._points, self._constraints = head.packed.points(self._words), head.packed.constraints(self._words)
 
-    def whole(self) -> tuple[pa.Table, Told]:
+    def whole(self) -> tuple[pa.Table, PartReport]:
         """The part is the table."""
         head, points, constraints = self._head, self._points, self._constraints
         constraints.require_whole_table()
@@ -289,10 +289,10 @@ class _Finish:
         is_suppressed_group = np.equal(made.labels, -1 if made.suppressed_group is None else made.suppressed_group)
         summary = RunSummary(points.rows, made.blocks, int(np.count_nonzero((made.labels < 0) | is_suppressed_group)))
         sums, without_labels = sums_of(points, made.labels, boxes), replace(made, labels=made.labels[:0])
-        told = Told(points.rows, None, sums, summary, None, without_labels)
+        told = PartReport(points.rows, None, sums, summary, None, without_labels)
         return self._published(texts, made.labels, np.flatnonzero(made.labels >= 0), suppressed_group=False), told
 
-    def part(self) -> tuple[pa.Table, Told]:
+    def part(self) -> tuple[pa.Table, PartReport]:
         """The part is one of several. Suppressed rows come too, as stars, if they may stay."""
         head, points = self._head, self._points
         labels, summary = partition_part(head.job, points, self._constraints, self._ties, Progress(1))
@@ -303,12 +303,12 @@ class _Finish:
         suppressed_rows = None
         if summary.suppressed:
             out = np.flatnonzero(labels < 0)
-            suppressed_rows = OneCluster(head.coded, head.schema)
-            suppressed_rows.add(head.coded, self._words[out])
+            suppressed_rows = OneCluster(head.packed, head.schema)
+            suppressed_rows.add(head.packed, self._words[out])
             if head.job.suppressed == "star":
-                texts = texts_of(head.schema, points.axes, suppressed_rows.finished(head.coded, suppressed_group=True)[0])
+                texts = texts_of(head.schema, points.axes, suppressed_rows.finished(head.packed, suppressed_group=True)[0])
                 rows = pa.concat_tables([rows, self._published(texts, np.zeros_like(labels), out, suppressed_group=True)])
-        return rows, Told(points.rows, None, sums_of(points, labels, boxes), summary, suppressed_rows)
+        return rows, PartReport(points.rows, None, sums_of(points, labels, boxes), summary, suppressed_rows)
 
     def as_told(self, boxes: Boxes) -> pa.Table:
         """Everybody is in one cluster that is known."""
@@ -325,7 +325,7 @@ class _Finish:
         return self._published(texts, np.zeros(self._points.rows, np.int64), none, suppressed_group=False)
 
     def _ties(self) -> NDArray[np.uint64]:
-        return self._head.coded.ties(self._words)
+        return self._head.packed.ties(self._words)
 
     def _published(
         self, texts: publishing.Texts, labels: NDArray[np.int64], order: NDArray[np.int64], *, suppressed_group: bool

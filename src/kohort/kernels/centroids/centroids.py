@@ -34,7 +34,7 @@ class Space(NamedTuple):
     power: NDArray[np.int64]  # per length: the place of the longest run in it among 0, 1, 2, 4, ...
 
 
-class Members(NamedTuple):
+class ClusterMembers(NamedTuple):
     """The rows of each cluster as a chain."""
 
     head: NDArray[np.int64]  # per cluster: its last row, or -1
@@ -61,7 +61,7 @@ def apart(
 
 
 @kernel
-def join(members: Members, row: Whole, cluster: Whole) -> None:
+def join(members: ClusterMembers, row: Whole, cluster: Whole) -> None:
     """A row becomes a member."""
     members.following[row] = members.head[cluster]
     members.head[cluster] = row
@@ -143,7 +143,9 @@ def _medoid(
 
 
 @kernel
-def centre(tables: AxisTables, space: Space, axis: int, members: Members, cluster: Whole, below: NDArray[np.int64]) -> float:
+def centre(
+    tables: AxisTables, space: Space, axis: int, members: ClusterMembers, cluster: Whole, below: NDArray[np.int64]
+) -> float:
     """One axis of the centroid of a cluster that has members; `below` is scratch, zeros, one per node of any tree."""
     if tables.numeric[axis]:
         return _mean(space.values, space.point, axis, members.head[cluster], members.following)
@@ -156,7 +158,7 @@ def move_centroids(
     space: Space,
     labels: NDArray[np.int64],  # IN (rows)
     centroids: NDArray[np.float64],  # IN OUT (clusters, axes); those of empty clusters stay
-    members: Members,  # OUT
+    members: ClusterMembers,  # OUT
     below: NDArray[np.int64],  # scratch, zeros (nodes)
     state: NDArray[np.int64],  # IN state[1] = stop now
 ) -> bool:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from kohort.kernels import kernel
 from kohort.kernels.centroids.centroid_tree import Nest, stretch
-from kohort.kernels.centroids.centroids import Members, Space, centre, join
+from kohort.kernels.centroids.centroids import ClusterMembers, Space, centre, join
 from kohort.kernels.centroids.nearest_centroid import nearest
 from kohort.kernels.core.widths import AxisTables
 
@@ -20,7 +20,7 @@ def join_nearest(
     order: NDArray[np.int64],  # IN (rows): who joins when
     labels: NDArray[np.int64],  # IN OUT (rows): the seeds' clusters, -1 elsewhere; then everybody's
     centroids: NDArray[np.float64],  # IN OUT (clusters, axes)
-    members: Members,  # OUT
+    members: ClusterMembers,  # OUT
     below: NDArray[np.int64],  # scratch, zeros (nodes)
     state: NDArray[np.int64],  # OUT state[0] = rows done, IN state[1] = stop now
 ) -> None:

@@ -22,7 +22,7 @@ ENOUGH = 50  # changes per row of a pool: never seen, but rounding must not keep
 REFUSALS = 3  # changes of one row that a promise may refuse before the row is left where it is
 
 
-class Asked(NamedTuple):
+class PromiseCheck(NamedTuple):
     """What must be known to ask a promise of a group in a pool."""
 
     k: int
@@ -33,7 +33,7 @@ class Asked(NamedTuple):
     mine: NDArray[np.int64]  # scratch (rows of a pool, secrets)
 
 
-class Pool(NamedTuple):
+class SquarePool(NamedTuple):
     """Scratch for R rows in up to G groups. Rows and groups are numbered within the pool."""
 
     rows: NDArray[np.int64]  # (R): their numbers in the table
@@ -49,20 +49,20 @@ class Pool(NamedTuple):
 
 
 @kernel
-def is_valid(asked: Asked, pool: Pool, count: Whole, group: Whole, without: Whole, plus: Whole) -> bool:
+def is_valid(promise_check: PromiseCheck, pool: SquarePool, count: Whole, group: Whole, without: Whole, plus: Whole) -> bool:
     """Whether a group keeps the promise, without one of its rows and with another one; either may be NOBODY."""
-    sensitive, mine, rows, of_row = asked.sensitive, asked.mine, pool.rows, pool.group
+    sensitive, mine, rows, of_row = promise_check.sensitive, promise_check.mine, pool.rows, pool.group
     size = 0
     for row in range(count):
         if row == plus or (of_row[row] == group and row != without):
             for column in range(mine.shape[1]):
                 mine[size, column] = sensitive[rows[row], column]
             size += 1
-    return group_is_valid(asked.rules, asked.tally, mine, np.int64(0), np.int64(size))
+    return group_is_valid(promise_check.rules, promise_check.tally, mine, np.int64(0), np.int64(size))
 
 
 @kernel
-def add_up(pool: Pool, count: Whole, groups: Whole) -> float:
+def add_up(pool: SquarePool, count: Whole, groups: Whole) -> float:
     """Work out all sums of the groups as they are. Returns the square error."""
     _rows, apart, group, sizes, sums, pairs, _inverse, _own, _to, _seeds = pool
     sizes[:groups] = 0
@@ -82,7 +82,7 @@ def add_up(pool: Pool, count: Whole, groups: Whole) -> float:
 
 
 @kernel
-def _move(pool: Pool, count: Whole, row: Whole, to: Whole) -> None:
+def _move(pool: SquarePool, count: Whole, row: Whole, to: Whole) -> None:
     _rows, apart, group, sizes, sums, pairs, _inverse, _own, _to, _seeds = pool
     home = group[row]
     pairs[home] -= sums[home, row]
@@ -96,10 +96,10 @@ def _move(pool: Pool, count: Whole, row: Whole, to: Whole) -> None:
 
 
 @kernel
-def move_and_swap(asked: Asked, pool: Pool, count: Whole, groups: Whole, least: float) -> float:
+def move_and_swap(promise_check: PromiseCheck, pool: SquarePool, count: Whole, groups: Whole, least: float) -> float:
     """Move and swap rows as long as a row's best change gains more than `least`. Returns the square error."""
     _rows, apart, group, sizes, sums, pairs, inverse, own, to, _seeds = pool
-    k, beyond_k = asked.k, asked.beyond_k
+    k, beyond_k = promise_check.k, promise_check.beyond_k
     add_up(pool, count, groups)
     for home in range(groups):
         inverse[home] = 1.0 / sizes[home]
@@ -126,7 +126,9 @@ def move_and_swap(asked: Asked, pool: Pool, count: Whole, groups: Whole, least: 
                 if worst < here < change:
                     change, target, partner = here, there, np.int64(other)
         if target >= 0 and beyond_k:
-            fits = is_valid(asked, pool, count, home, row, partner) and is_valid(asked, pool, count, target, partner, row)
+            fits = is_valid(promise_check, pool, count, home, row, partner) and is_valid(
+                promise_check, pool, count, target, partner, row
+            )
             if not fits:
                 refused, worst = refused + 1, change  # the next best is looked for
                 if refused < REFUSALS:
@@ -148,21 +150,21 @@ def move_and_swap(asked: Asked, pool: Pool, count: Whole, groups: Whole, least: 
 
 
 @kernel
-def exchange(asked: Asked, pool: Pool, count: Whole, swaps: Whole, seed: int, step: Whole) -> None:
+def exchange(promise_check: PromiseCheck, pool: SquarePool, count: Whole, swaps: Whole, seed: int, step: Whole) -> None:
     """Swap rows at random; uses two steps a swap."""
     group = pool.group
     for swap in range(swaps):
         one, other = below(seed, step + 2 * swap, count), below(seed, step + 2 * swap + 1, count)
         home, there = group[one], group[other]
-        if home == there or (asked.beyond_k and not is_valid(asked, pool, count, home, one, other)):
+        if home == there or (promise_check.beyond_k and not is_valid(promise_check, pool, count, home, one, other)):
             continue
-        if asked.beyond_k and not is_valid(asked, pool, count, there, other, one):
+        if promise_check.beyond_k and not is_valid(promise_check, pool, count, there, other, one):
             continue
         group[one], group[other] = there, home
 
 
 @kernel
-def regrow(asked: Asked, pool: Pool, count: Whole, groups: Whole, seed: int, step: Whole) -> np.int64:
+def regrow(promise_check: PromiseCheck, pool: SquarePool, count: Whole, groups: Whole, seed: int, step: Whole) -> np.int64:
     """Random rows take their nearest until their group may stand, the rest goes to the nearest of them; uses `groups` steps.
 
     Returns how many groups that are, fewer if no more may stand, and 0 if not all may.
@@ -170,14 +172,16 @@ def regrow(asked: Asked, pool: Pool, count: Whole, groups: Whole, seed: int, ste
     apart, group, seeds = pool.apart, pool.group, pool.seeds
     group[:count] = NOBODY
     free, made = np.int64(count), np.int64(0)
-    while made < groups and free >= asked.k:
+    while made < groups and free >= promise_check.k:
         skip, first = below(seed, step + made, free), np.int64(0)
         while group[first] >= 0 or skip > 0:
             skip -= group[first] < 0
             first += 1
         group[first], seeds[made], size = made, first, 1
         free -= 1
-        while size < asked.k or (asked.beyond_k and not is_valid(asked, pool, count, made, NOBODY, NOBODY)):
+        while size < promise_check.k or (
+            promise_check.beyond_k and not is_valid(promise_check, pool, count, made, NOBODY, NOBODY)
+        ):
             nearest, least = NOBODY, np.inf
             for row in range(count):
                 if group[row] < 0 and apart[first, row] < least:
@@ -188,7 +192,7 @@ def regrow(asked: Asked, pool: Pool, count: Whole, groups: Whole, seed: int, ste
             size += 1
             free -= 1
         made += 1
-    fails = asked.beyond_k and not is_valid(asked, pool, count, made - 1, NOBODY, NOBODY)
+    fails = promise_check.beyond_k and not is_valid(promise_check, pool, count, made - 1, NOBODY, NOBODY)
     if fails:  # none was left to make it stand
         made -= 1
     for row in range(count):
@@ -198,8 +202,8 @@ def regrow(asked: Asked, pool: Pool, count: Whole, groups: Whole, seed: int, ste
                 if apart[seeds[home], row] < least:
                     nearest, least = np.int64(home), apart[seeds[home], row]
             group[row] = nearest
-    if asked.beyond_k:
+    if promise_check.beyond_k:
         for home in range(made):
-            if not is_valid(asked, pool, count, home, NOBODY, NOBODY):
+            if not is_valid(promise_check, pool, count, home, NOBODY, NOBODY):
                 return np.int64(0)
     return made

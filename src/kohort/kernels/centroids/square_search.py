@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from kohort.kernels import inlined, kernel
 from kohort.kernels.centroids.centroid_tree import Nest
-from kohort.kernels.centroids.centroids import Members, Space, join
-from kohort.kernels.centroids.square_pool import Asked, Pool, add_up, exchange, move_and_swap, regrow
+from kohort.kernels.centroids.centroids import ClusterMembers, Space, join
+from kohort.kernels.centroids.square_pool import PromiseCheck, SquarePool, add_up, exchange, move_and_swap, regrow
 from kohort.kernels.core.promise_rules import Whole
 from kohort.kernels.core.randomness import below, deal
 
@@ -39,7 +39,7 @@ def _squared(
 
 
 @kernel
-def chain(members: Members, labels: NDArray[np.int64]) -> None:
+def chain(members: ClusterMembers, labels: NDArray[np.int64]) -> None:
     """The rows of each group as a chain; rows below 0 are left out."""
     for row in range(labels.size):
         if labels[row] >= 0:
@@ -47,7 +47,7 @@ def chain(members: Members, labels: NDArray[np.int64]) -> None:
 
 
 @kernel
-def unchain(members: Members, labels: NDArray[np.int64]) -> None:
+def unchain(members: ClusterMembers, labels: NDArray[np.int64]) -> None:
     """The group of each row of a chain."""
     for group in range(members.head.size):
         row = members.head[group]
@@ -59,7 +59,7 @@ def unchain(members: Members, labels: NDArray[np.int64]) -> None:
 @kernel
 def describe(
     space: Space,
-    members: Members,
+    members: ClusterMembers,
     middles: NDArray[np.float64],  # OUT (groups, axes): means of numbers; of categories the middle one, within any majority
     spread: NDArray[np.float64],  # OUT (groups): squared distances of the members from there
     column: NDArray[np.float64],  # scratch (rows of the largest group)
@@ -138,7 +138,7 @@ def update_neighbourhood(
 
 
 @kernel
-def _measure(space: Space, pool: Pool, count: Whole, column: NDArray[np.float64]) -> float:
+def _measure(space: Space, pool: SquarePool, count: Whole, column: NDArray[np.float64]) -> float:
     """The squared distances of a pool's rows. Returns the largest."""
     values, _point, _factor, shape, runs, power = space
     rows, between = pool.rows, pool.apart
@@ -168,7 +168,7 @@ def _measure(space: Space, pool: Pool, count: Whole, column: NDArray[np.float64]
 
 @kernel
 def _gather(
-    pool: Pool, members: Members, near: NDArray[np.int64], sizes: NDArray[np.int64], taken: NDArray[np.int64],
+    pool: SquarePool, members: ClusterMembers, near: NDArray[np.int64], sizes: NDArray[np.int64], taken: NDArray[np.int64],
     group: Whole, most: Whole, seed: int, step: Whole,
 ) -> tuple[int, int]:  # fmt: skip
     """A group and some of its nearest, as many as are drawn and as fit. Returns the number of rows and of groups."""
@@ -195,9 +195,9 @@ def _gather(
 @kernel
 def sweep(
     space: Space,
-    asked: Asked,
-    pool: Pool,
-    members: Members,  # IN OUT: with room for new groups
+    promise_check: PromiseCheck,
+    pool: SquarePool,
+    members: ClusterMembers,  # IN OUT: with room for new groups
     near: NDArray[np.int64],  # IN (groups, neighbours)
     spread: NDArray[np.float64],  # IN (groups)
     sizes: NDArray[np.int64],  # IN OUT (room for groups)
@@ -229,7 +229,7 @@ def sweep(
         least = NOISE * (mean + _measure(space, pool, count, column))
         start = add_up(pool, count, before)
         kept: Whole = before
-        error = move_and_swap(asked, pool, count, before, least)
+        error = move_and_swap(promise_check, pool, count, before, least)
         best[:count] = pool.group[:count]
         at = step + near.shape[1] + 3
         for _ in range(TRIES):
@@ -237,14 +237,14 @@ def sweep(
             made: Whole = kept
             way = below(seed, at, np.int64(8))  # of eight times, three as many groups, one more and one fewer, three swaps
             wanted = kept - 1 if way == 0 else kept + 1 if way == 1 else kept
-            if way < 5 and 0 < wanted <= pool.sizes.size and wanted * asked.k <= count:
-                made = regrow(asked, pool, count, wanted, seed, at + 2)
+            if way < 5 and 0 < wanted <= pool.sizes.size and wanted * promise_check.k <= count:
+                made = regrow(promise_check, pool, count, wanted, seed, at + 2)
             else:
-                exchange(asked, pool, count, 2 + below(seed, at + 1, np.int64(SWAPS - 1)), seed, at + 2)
+                exchange(promise_check, pool, count, 2 + below(seed, at + 1, np.int64(SWAPS - 1)), seed, at + 2)
             at += 2 + 2 * SWAPS + pool.sizes.size
             if made == 0:
                 continue
-            now = move_and_swap(asked, pool, count, made, least)
+            now = move_and_swap(promise_check, pool, count, made, least)
             if now < error * (1 + loose) - least:
                 error, kept = now, made
                 best[:count] = pool.group[:count]

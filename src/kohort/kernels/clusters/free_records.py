@@ -19,7 +19,7 @@ CHUNK = 2_048  # records whose costs stay in the first cache while axis after ax
 FREE, OUT = np.int64(0), np.int64(1)  # places in `counts`
 
 
-class Pool(NamedTuple):
+class FreeRecords(NamedTuple):
     """Records in their order; those taken stay in their place until `compact`. R records, A axes, V values that occur."""
 
     places: NDArray[np.int32]  # (A, R): where each record's value stands in `values`
@@ -37,7 +37,7 @@ class Pool(NamedTuple):
 
 
 @kernel
-def set_box(axes: AxisTables, pool: Pool, record: int | np.int64) -> int:
+def set_box(axes: AxisTables, pool: FreeRecords, record: int | np.int64) -> int:
     """Start a box from one record; its cost."""
     cost = 0
     for j in range(pool.places.shape[0]):
@@ -48,7 +48,7 @@ def set_box(axes: AxisTables, pool: Pool, record: int | np.int64) -> int:
 
 
 @kernel
-def look_up_all(axes: AxisTables, pool: Pool) -> None:
+def look_up_all(axes: AxisTables, pool: FreeRecords) -> None:
     """What each record in the pool costs with the box."""
     for j in range(pool.places.shape[0]):
         begin, end = pool.first[j], pool.first[j + 1]
@@ -68,7 +68,7 @@ def look_up_all(axes: AxisTables, pool: Pool) -> None:
 
 
 @kernel
-def widen(axes: AxisTables, pool: Pool, record: int | np.int64) -> int:
+def widen(axes: AxisTables, pool: FreeRecords, record: int | np.int64) -> int:
     """Let a record into the box; costs follow on the axes where that changes them. The box's new cost."""
     total = 0
     costs, change = pool.costs, pool.change
@@ -94,7 +94,7 @@ def widen(axes: AxisTables, pool: Pool, record: int | np.int64) -> int:
 
 
 @kernel
-def cheapest(pool: Pool, least: int | np.int64) -> int:
+def cheapest(pool: FreeRecords, least: int | np.int64) -> int:
     """The free record of least cost, the first of equals; -1 if none is free. None costs less than `least`."""
     best, best_cost = -1, TAKEN // 2
     costs = pool.costs
@@ -107,7 +107,7 @@ def cheapest(pool: Pool, least: int | np.int64) -> int:
 
 
 @kernel
-def most_expensive(pool: Pool) -> int:
+def most_expensive(pool: FreeRecords) -> int:
     """The free record of highest cost, the first of equals; -1 if none is free."""
     best, best_cost = -1, np.int64(-1)
     costs = pool.costs
@@ -118,7 +118,7 @@ def most_expensive(pool: Pool) -> int:
 
 
 @kernel
-def free_record(pool: Pool, number: int | np.int64) -> int:
+def free_record(pool: FreeRecords, number: int | np.int64) -> int:
     """The place of the free record with this number, counted in the pool's order."""
     record = 0
     while pool.taken[record] or number > 0:
@@ -128,7 +128,7 @@ def free_record(pool: Pool, number: int | np.int64) -> int:
 
 
 @kernel
-def take(pool: Pool, record: int | np.int64) -> None:
+def take(pool: FreeRecords, record: int | np.int64) -> None:
     pool.costs[record] = TAKEN
     pool.taken[record] = True
     pool.out[pool.counts[OUT]] = record
@@ -136,7 +136,7 @@ def take(pool: Pool, record: int | np.int64) -> None:
 
 
 @kernel
-def give_back(pool: Pool, many: int | np.int64) -> None:
+def give_back(pool: FreeRecords, many: int | np.int64) -> None:
     """The last records taken are free again; their costs are only known after the next `look_up_all`."""
     for _ in range(many):
         pool.counts[OUT] -= 1
@@ -144,7 +144,7 @@ def give_back(pool: Pool, many: int | np.int64) -> None:
 
 
 @kernel
-def compact(pool: Pool) -> None:
+def compact(pool: FreeRecords) -> None:
     """Close the gaps once a sixteenth of the pool is taken: rarely enough to cost nothing, often enough to gain."""
     total, out = pool.counts[FREE], pool.counts[OUT]
     if out * 16 < total:
@@ -164,7 +164,7 @@ def compact(pool: Pool) -> None:
 
 
 @kernel
-def _forget_values(pool: Pool) -> None:
+def _forget_values(pool: FreeRecords) -> None:
     """Values that only records held which are gone need no cost any more: near-unique columns have as many as records."""
     free, kept, begin = pool.counts[FREE], 0, np.int64(0)
     number = pool.change

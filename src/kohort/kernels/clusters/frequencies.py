@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.kernels import kernel
-from kohort.kernels.core.packed import Layout
+from kohort.kernels.core.packed import BitLayout
 from kohort.kernels.core.promise_rules import Whole
 
 MIX, HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
@@ -32,7 +32,7 @@ class LevelTables(NamedTuple):
 @kernel
 def roll_up(
     tables: LevelTables,
-    layout: Layout,
+    layout: BitLayout,
     words: NDArray[np.uint64],  # IN (words, entries)
     counts: NDArray[np.int64],  # IN (entries): how many rows share each
     entries: Whole,
@@ -72,7 +72,7 @@ def roll_up(
 @kernel
 def _recode(
     tables: LevelTables,
-    layout: Layout,
+    layout: BitLayout,
     axes: NDArray[np.int64],
     levels: NDArray[np.int64],
     words: NDArray[np.uint64],  # IN OUT
@@ -111,7 +111,7 @@ class Stack(NamedTuple):
 @kernel
 def find_anonymous(
     tables: LevelTables,
-    layout: Layout,
+    layout: BitLayout,
     axes: NDArray[np.int64],  # IN the axes that count
     heights: NDArray[np.int64],  # IN the number of levels of each of them
     least: NDArray[np.int64],  # IN the least level of each among the candidates: that of set 0
@@ -151,7 +151,7 @@ def find_anonymous(
 @kernel
 def _roll_along(
     tables: LevelTables,
-    layout: Layout,
+    layout: BitLayout,
     axes: NDArray[np.int64],
     levels: NDArray[np.int64],
     least: NDArray[np.int64],

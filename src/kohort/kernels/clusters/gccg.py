@@ -6,21 +6,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.kernels import kernel
-from kohort.kernels.clusters.free_records import FREE, OUT, TAKEN, Pool, compact, give_back, look_up_all, set_box
-from kohort.kernels.clusters.grow_group import Group, admit, cheapest_wanted, dismiss, is_valid
+from kohort.kernels.clusters.free_records import FREE, OUT, TAKEN, FreeRecords, compact, give_back, look_up_all, set_box
+from kohort.kernels.clusters.grow_group import GrowingGroup, admit, cheapest_wanted, dismiss, is_valid
 from kohort.kernels.core.promise_rules import Rules
 from kohort.kernels.core.widths import AxisTables
 
 
 @kernel
-def distances(axes: AxisTables, pool: Pool, record: int | np.int64) -> None:
+def distances(axes: AxisTables, pool: FreeRecords, record: int | np.int64) -> None:
     """How far every record of the pool is from one of them, as costs."""
     set_box(axes, pool, record)
     look_up_all(axes, pool)
 
 
 @kernel
-def nearest(pool: Pool, found: NDArray[np.int64], many: int) -> int:
+def nearest(pool: FreeRecords, found: NDArray[np.int64], many: int) -> int:
     """The free records of least cost, the nearest first, of equals the earlier; how many there are, at most `many`."""
     costs, count = pool.costs, 0
     limit = TAKEN // 2
@@ -42,8 +42,8 @@ def nearest(pool: Pool, found: NDArray[np.int64], many: int) -> int:
 def centre_and_cluster(
     axes: AxisTables,
     rules: Rules,
-    pool: Pool,
-    group: Group,
+    pool: FreeRecords,
+    group: GrowingGroup,
     sensitive: NDArray[np.int64],  # IN (rows, secrets)
     beyond_k: bool,
     found: NDArray[np.int64],  # scratch (k)

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.kernels import kernel
-from kohort.kernels.clusters.free_records import FREE, TAKEN, Pool, cheapest, take, widen
+from kohort.kernels.clusters.free_records import FREE, TAKEN, FreeRecords, cheapest, take, widen
 from kohort.kernels.clusters.wanted_values import SIDE, mark_wanted
 from kohort.kernels.core.promise_rules import Rules, Tally, clear, enter, side_is_valid, sort_present
 from kohort.kernels.core.widths import AxisTables
 
 
-class Group(NamedTuple):
+class GrowingGroup(NamedTuple):
     """The group that grows: who is in it, and what the promise knows of it."""
 
     tally: Tally
@@ -25,7 +25,7 @@ class Group(NamedTuple):
 
 
 @kernel
-def admit(rules: Rules, group: Group, pool: Pool, sensitive: NDArray[np.int64], record: int | np.int64) -> None:
+def admit(rules: Rules, group: GrowingGroup, pool: FreeRecords, sensitive: NDArray[np.int64], record: int | np.int64) -> None:
     """A record of the pool joins the group."""
     at = group.size[0]
     group.records[at] = record
@@ -37,20 +37,20 @@ def admit(rules: Rules, group: Group, pool: Pool, sensitive: NDArray[np.int64], 
 
 
 @kernel
-def is_valid(rules: Rules, group: Group) -> bool:
+def is_valid(rules: Rules, group: GrowingGroup) -> bool:
     sort_present(rules, group.tally)
     return side_is_valid(rules, group.tally, SIDE)
 
 
 @kernel
-def dismiss(rules: Rules, group: Group) -> None:
+def dismiss(rules: Rules, group: GrowingGroup) -> None:
     """Forget the group."""
     clear(rules, group.tally, group.members, np.int64(0), group.size[0])
     group.size[0] = 0
 
 
 @kernel
-def cheapest_wanted(rules: Rules, group: Group, pool: Pool, sensitive: NDArray[np.int64]) -> int:
+def cheapest_wanted(rules: Rules, group: GrowingGroup, pool: FreeRecords, sensitive: NDArray[np.int64]) -> int:
     """The free record of least cost that brings the group nearer to its promise; -1 if there is none."""
     columns = rules.first.size - 1
     short = group.tally.sums[SIDE, 0] < rules.k  # of persons: k first, then the rest
@@ -72,7 +72,13 @@ def cheapest_wanted(rules: Rules, group: Group, pool: Pool, sensitive: NDArray[n
 
 @kernel
 def grow(
-    axes: AxisTables, rules: Rules, group: Group, pool: Pool, sensitive: NDArray[np.int64], cost: int | np.int64, beyond_k: bool
+    axes: AxisTables,
+    rules: Rules,
+    group: GrowingGroup,
+    pool: FreeRecords,
+    sensitive: NDArray[np.int64],
+    cost: int | np.int64,
+    beyond_k: bool,
 ) -> bool:
     """Let in the record with which the box costs least, until k are in and the promise is kept; whether it is.
 

@@ -9,7 +9,7 @@ from kohort.kernels import kernel
 from kohort.kernels.clusters.free_records import (
     FREE,
     OUT,
-    Pool,
+    FreeRecords,
     compact,
     free_record,
     give_back,
@@ -17,7 +17,7 @@ from kohort.kernels.clusters.free_records import (
     most_expensive,
     set_box,
 )
-from kohort.kernels.clusters.grow_group import Group, admit, dismiss, grow
+from kohort.kernels.clusters.grow_group import GrowingGroup, admit, dismiss, grow
 from kohort.kernels.core.promise_rules import Rules
 from kohort.kernels.core.randomness import below
 from kohort.kernels.core.widths import AxisTables
@@ -27,8 +27,8 @@ from kohort.kernels.core.widths import AxisTables
 def form_groups(
     axes: AxisTables,
     rules: Rules,
-    pool: Pool,
-    group: Group,
+    pool: FreeRecords,
+    group: GrowingGroup,
     sensitive: NDArray[np.int64],  # IN (rows, secrets)
     beyond_k: bool,
     random_seeds: bool,

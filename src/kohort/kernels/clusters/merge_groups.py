@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.kernels import kernel
-from kohort.kernels.clusters.nearest_group import Boxes, merge, nearest
+from kohort.kernels.clusters.nearest_group import NeighbourBoxes, merge, nearest
 from kohort.kernels.core.group_checks import group_is_valid
 from kohort.kernels.core.promise_rules import Rules, Tally
 from kohort.kernels.core.randomness import below
@@ -19,7 +19,7 @@ def merge_failing(
     rules: Rules,
     tally: Tally,
     sensitive: NDArray[np.int64],  # IN (rows, secrets)
-    boxes: Boxes,  # IN OUT
+    boxes: NeighbourBoxes,  # IN OUT
     head: NDArray[np.int64],  # IN OUT (groups): a row of each group
     tail: NDArray[np.int64],  # IN OUT (groups): the last row of its chain
     following: NDArray[np.int64],  # IN OUT (rows): the next row of the chain, or -1
@@ -62,7 +62,7 @@ def merge_failing(
 
 
 @kernel
-def _smallest(boxes: Boxes, valid: NDArray[np.bool_]) -> int:
+def _smallest(boxes: NeighbourBoxes, valid: NDArray[np.bool_]) -> int:
     """The failing group with the fewest rows, the first of equals."""
     found, least = -1, np.iinfo(np.int64).max
     for group in range(valid.size):

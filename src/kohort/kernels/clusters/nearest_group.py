@@ -15,7 +15,7 @@ from kohort.kernels import kernel
 from kohort.kernels.core.widths import AxisTables, number_width, tree_widths, width
 
 
-class Boxes(NamedTuple):
+class NeighbourBoxes(NamedTuple):
     """G groups on A axes in N neighbourhoods. Groups stand in places, neighbourhood by neighbourhood."""
 
     low: NDArray[np.int64]  # (G, A): by place
@@ -35,7 +35,7 @@ class Boxes(NamedTuple):
 
 
 @kernel
-def update_neighbourhood(boxes: Boxes, neighbourhood: int | np.int64) -> None:
+def update_neighbourhood(boxes: NeighbourBoxes, neighbourhood: int | np.int64) -> None:
     """What is known of a neighbourhood as a whole, after one of its groups changed."""
     begin = boxes.first[neighbourhood]
     boxes.most_expensive[neighbourhood] = 0
@@ -50,7 +50,7 @@ def update_neighbourhood(boxes: Boxes, neighbourhood: int | np.int64) -> None:
 
 
 @kernel
-def nearest(axes: AxisTables, boxes: Boxes, one: int | np.int64) -> int:
+def nearest(axes: AxisTables, boxes: NeighbourBoxes, one: int | np.int64) -> int:
     """The place of the group with which the total loss grows least, of equals the lowest number; -1 if there is none."""
     _bound_neighbourhoods(axes, boxes, one)
     best, least = -1, np.iinfo(np.int64).max
@@ -65,7 +65,7 @@ def nearest(axes: AxisTables, boxes: Boxes, one: int | np.int64) -> int:
 
 
 @kernel
-def _bound_neighbourhoods(axes: AxisTables, boxes: Boxes, one: int | np.int64) -> None:
+def _bound_neighbourhoods(axes: AxisTables, boxes: NeighbourBoxes, one: int | np.int64) -> None:
     """What a row costs at least, together with any group of each neighbourhood: as if that began right at the bounds."""
     costs, by_code = boxes.least_cost, boxes.by_code
     down, up, coarse_down, coarse_up = axes.down, axes.up, axes.coarse_down, axes.coarse_up
@@ -91,7 +91,7 @@ def _bound_neighbourhoods(axes: AxisTables, boxes: Boxes, one: int | np.int64) -
 
 @kernel
 def _within(
-    axes: AxisTables, boxes: Boxes, one: int | np.int64, neighbourhood: int | np.int64, best: int, least: int
+    axes: AxisTables, boxes: NeighbourBoxes, one: int | np.int64, neighbourhood: int | np.int64, best: int, least: int
 ) -> tuple[int, int]:
     """The nearest so far, after a look at the groups of one neighbourhood."""
     begin, size, own = boxes.first[neighbourhood], boxes.sizes[one], boxes.costs[one]
@@ -124,7 +124,7 @@ def _within(
 
 
 @kernel
-def merge(axes: AxisTables, boxes: Boxes, into: int | np.int64, gone: int | np.int64) -> None:
+def merge(axes: AxisTables, boxes: NeighbourBoxes, into: int | np.int64, gone: int | np.int64) -> None:
     """The group at one place takes in that at another; the last of the other's neighbourhood moves into the gap.
 
     It may be the one that took it in. The group keeps the lower of both numbers.

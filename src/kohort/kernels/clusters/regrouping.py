@@ -29,7 +29,7 @@ class Search(NamedTuple):
     tolerance: float  # by which share a pool may become dearer
 
 
-class Cell(NamedTuple):
+class GroupCell(NamedTuple):
     """Groups in slots, S of them; a slot without rows is free."""
 
     low: NDArray[np.int64]  # (S, axes)
@@ -103,13 +103,13 @@ def _set_up(
     search: Search,
     largest: int,
     following: NDArray[np.int64],
-) -> Cell:
+) -> GroupCell:
     """The groups in slots; there is room for as many as the rows could make."""
     rows = 0
     for group in groups:
         rows += first[group + 1] - first[group]
     slots, room = max(groups.size, rows // k), max(search.nearby, search.partners) + 1
-    cell = Cell(
+    cell = GroupCell(
         np.empty((slots, codes.shape[1]), np.int64),
         np.empty((slots, codes.shape[1]), np.int64),
         np.zeros(slots, np.int64),
@@ -130,7 +130,7 @@ def _set_up(
 
 
 @kernel
-def _bound(axes: AxisTables, codes: NDArray[np.integer], cell: Cell, slot: int | np.int64) -> None:
+def _bound(axes: AxisTables, codes: NDArray[np.integer], cell: GroupCell, slot: int | np.int64) -> None:
     """Size, box and cost of a group, from its rows."""
     low, high, following, row, size = cell.low, cell.high, cell.following, cell.head[slot], 0
     for j in range(codes.shape[1]):
@@ -151,7 +151,7 @@ def _bound(axes: AxisTables, codes: NDArray[np.integer], cell: Cell, slot: int |
 def _pool(
     axes: AxisTables,
     codes: NDArray[np.integer],
-    cell: Cell,
+    cell: GroupCell,
     used: int,
     slot: int,
     search: Search,
@@ -182,7 +182,7 @@ def _pool(
 
 
 @kernel
-def _nearest(axes: AxisTables, cell: Cell, used: int, but: int, size: int | np.int64, own: int | np.int64, many: int) -> int:
+def _nearest(axes: AxisTables, cell: GroupCell, used: int, but: int, size: int | np.int64, own: int | np.int64, many: int) -> int:
     """The groups with which the loss of a box of this size and cost grows least, the nearest first; how many they are."""
     numeric, starts, lengths, heights, fulls = axes.numeric, axes.start, axes.size, axes.height, axes.full
     scales, coarse_froms, down, up = axes.scale, axes.coarse_from, axes.down, axes.up
@@ -230,7 +230,7 @@ def _nearest(axes: AxisTables, cell: Cell, used: int, but: int, size: int | np.i
 def _recut(
     k: int,
     promised: Promised | None,
-    cell: Cell,
+    cell: GroupCell,
     rows: NDArray[np.int64],
     pooled: int,
     search: Search,
@@ -256,7 +256,9 @@ def _recut(
 
 
 @kernel
-def _put_back(axes: AxisTables, codes: NDArray[np.integer], cell: Cell, used: int, pooled: int, many: int, parts: int) -> int:
+def _put_back(
+    axes: AxisTables, codes: NDArray[np.integer], cell: GroupCell, used: int, pooled: int, many: int, parts: int
+) -> int:
     """The parts become groups, in the slots of the pool first; how many slots are in use then."""
     for i in range(pooled):
         cell.sizes[cell.found[i]], cell.costs[cell.found[i]], cell.head[cell.found[i]] = 0, 0, -1

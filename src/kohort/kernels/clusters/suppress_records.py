@@ -20,7 +20,7 @@ NOTHING = 0  # a gain that is none
 IN, OUT = np.int64(0), np.int64(1)  # sides of the tally: who stays, and who is tried without
 
 
-class Members(NamedTuple):
+class GroupMembers(NamedTuple):
     """The members of all groups, one group after the other."""
 
     first: NDArray[np.int64]  # (groups + 1): where each group begins
@@ -34,7 +34,7 @@ class Members(NamedTuple):
 
 
 @kernel
-def _next_in(members: Members, axis: int, place: Whole, step: int) -> int | np.int64:
+def _next_in(members: GroupMembers, axis: int, place: Whole, step: int) -> int | np.int64:
     """The next place from here on whose member is still in."""
     while members.gone[members.sorted[axis, place]]:
         place += step
@@ -42,7 +42,9 @@ def _next_in(members: Members, axis: int, place: Whole, step: int) -> int | np.i
 
 
 @kernel
-def _look_at_ends(axes: AxisTables, members: Members, group: Whole, costs: NDArray[np.int64], alone: NDArray[np.int64]) -> None:
+def _look_at_ends(
+    axes: AxisTables, members: GroupMembers, group: Whole, costs: NDArray[np.int64], alone: NDArray[np.int64]
+) -> None:
     """Per axis: what the group costs, and would without the only lowest and without the only highest member; who those are."""
     for j in range(members.codes.shape[1]):
         low = _next_in(members, j, members.ends[group, j, 0], 1)
@@ -64,7 +66,7 @@ def _best_of_group(
     axes: AxisTables,
     rules: Rules,
     tally: Tally,
-    members: Members,
+    members: GroupMembers,
     group: Whole,
     asked: bool,  # whether more than rows must be counted
     loaded: NDArray[np.int64],  # IN OUT (1): the group in the tally, or -1
@@ -94,7 +96,9 @@ def _best_of_group(
 
 
 @kernel
-def _is_valid_without(rules: Rules, tally: Tally, members: Members, group: Whole, one: Whole, loaded: NDArray[np.int64]) -> bool:
+def _is_valid_without(
+    rules: Rules, tally: Tally, members: GroupMembers, group: Whole, one: Whole, loaded: NDArray[np.int64]
+) -> bool:
     """Whether a group may stand without a member. The tally keeps the last group, as it is often asked again."""
     if loaded[0] != group:
         if loaded[0] >= 0:
@@ -115,7 +119,7 @@ def suppress(
     axes: AxisTables,
     rules: Rules,
     tally: Tally,
-    members: Members,
+    members: GroupMembers,
     asked: bool,
     budget: int,
     state: NDArray[np.int64],  # OUT state[0] = left out; IN state[1] = stop now

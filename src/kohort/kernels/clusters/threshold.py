@@ -6,8 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.kernels import kernel
-from kohort.kernels.clusters.free_records import FREE, OUT, Pool, cheapest, compact, free_record, look_up_all, set_box, widen
-from kohort.kernels.clusters.grow_group import Group, admit, dismiss, is_valid
+from kohort.kernels.clusters.free_records import (
+    FREE,
+    OUT,
+    FreeRecords,
+    cheapest,
+    compact,
+    free_record,
+    look_up_all,
+    set_box,
+    widen,
+)
+from kohort.kernels.clusters.grow_group import GrowingGroup, admit, dismiss, is_valid
 from kohort.kernels.core.promise_rules import Rules
 from kohort.kernels.core.randomness import below
 from kohort.kernels.core.widths import AxisTables
@@ -17,8 +27,8 @@ from kohort.kernels.core.widths import AxisTables
 def grow_within(
     axes: AxisTables,
     rules: Rules,
-    pool: Pool,
-    group: Group,
+    pool: FreeRecords,
+    group: GrowingGroup,
     sensitive: NDArray[np.int64],  # IN (rows, secrets)
     limit: int,  # what a row of a group may cost
     seed: int,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from kohort.kernels import kernel
 
 
-class Layout(NamedTuple):
+class BitLayout(NamedTuple):
     """Where each code lies in a packed row: the axes first, then the sensitive values, the person and the pairs."""
 
     axes: int
@@ -20,7 +20,7 @@ class Layout(NamedTuple):
 
 
 @kernel
-def pack(codes: NDArray[np.integer], layout: Layout, begin: int, words: NDArray[np.uint64]) -> None:
+def pack(codes: NDArray[np.integer], layout: BitLayout, begin: int, words: NDArray[np.uint64]) -> None:
     """Pack (rows, columns) codes into (words, rows) as the layout's columns from `begin` on; the bits come in as zeros."""
     rows, columns = codes.shape
     for j in range(columns):

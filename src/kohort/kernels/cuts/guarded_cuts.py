@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.kernels import kernel
-from kohort.kernels.core.packed import Layout
+from kohort.kernels.core.packed import BitLayout
 from kohort.kernels.core.promise_rules import (
     Rules,
     Tally,
@@ -42,7 +42,7 @@ class Guard(NamedTuple):
 
 @kernel
 def halves_are_valid(
-    words: NDArray[np.uint64], layout: Layout, first: int, last: int, axis: Whole,
+    words: NDArray[np.uint64], layout: BitLayout, first: int, last: int, axis: Whole,
     values: NDArray[np.int64], counts: NDArray[np.int64], distinct: int, left: int, guard: Guard,
 ) -> bool:  # fmt: skip
     """Whether the first `left` rows in the order of an axis may stand, and the others too."""
@@ -55,7 +55,7 @@ def halves_are_valid(
 @kernel
 def guarded_cut(
     words: NDArray[np.uint64],
-    layout: Layout,
+    layout: BitLayout,
     first: int,
     last: int,
     axis: Whole,
@@ -110,7 +110,7 @@ def _both_are_valid(guard: Guard) -> bool:
 @kernel
 def _tally_split(
     words: NDArray[np.uint64],
-    layout: Layout,
+    layout: BitLayout,
     first: int,
     last: int,
     axis: Whole,
@@ -176,7 +176,7 @@ def _balanced(guard: Guard) -> bool:
 
 @kernel
 def _sort_rows(
-    words: NDArray[np.uint64], layout: Layout, first: int, last: int, axis: Whole,
+    words: NDArray[np.uint64], layout: BitLayout, first: int, last: int, axis: Whole,
     values: NDArray[np.int64], counts: NDArray[np.int64], distinct: int, guard: Guard,
 ) -> None:  # fmt: skip
     """The rows' secrets in the order of one axis, equal ones in row order: a counting sort."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.kernels import kernel
-from kohort.kernels.core.packed import Layout
+from kohort.kernels.core.packed import BitLayout
 from kohort.kernels.core.widths import AxisTables, width
 from kohort.kernels.cuts.guarded_cuts import Guard, guarded_cut, halves_are_valid
 from kohort.kernels.cuts.workload_cuts import Asking, find_cuts
@@ -110,7 +110,7 @@ def _half(counts: NDArray[np.int64], rows: int) -> tuple[int, int, int]:
 
 
 @kernel
-def _bounds(words: NDArray[np.uint64], layout: Layout, first: int, last: int, box: NDArray[np.int64]) -> None:
+def _bounds(words: NDArray[np.uint64], layout: BitLayout, first: int, last: int, box: NDArray[np.int64]) -> None:
     """Smallest (box[0]) and largest (box[1]) code of every axis in the rows first..last."""
     for j in range(layout.axes):
         box[0, j] = np.int64(layout.mask[j])
@@ -164,7 +164,7 @@ def _move_left_first(
 def cut_once(
     words: NDArray[np.uint64],  # IN OUT (2, words, rows)
     ids: NDArray[np.uint32],  # IN OUT (2, rows)
-    layout: Layout,
+    layout: BitLayout,
     first: int,
     last: int,
     side: int,
@@ -226,7 +226,7 @@ def cut_once(
 def _cut_for_answers(
     words: NDArray[np.uint64],
     ids: NDArray[np.uint32],
-    layout: Layout,
+    layout: BitLayout,
     first: int,
     last: int,
     side: int,
@@ -274,7 +274,7 @@ def close(ids: NDArray[np.uint32], first: int, last: int, side: int, begins: NDA
 def cut_all(
     words: NDArray[np.uint64],  # IN OUT (2, words, rows)
     ids: NDArray[np.uint32],  # IN OUT (2, rows); the classes' row ids end on side 0
-    layout: Layout,
+    layout: BitLayout,
     first: int,
     last: int,
     side: int,

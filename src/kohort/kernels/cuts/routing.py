@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.kernels import kernel
-from kohort.kernels.core.packed import Layout
+from kohort.kernels.core.packed import BitLayout
 
 
 @kernel
-def put(values: NDArray[np.uint64], layout: Layout, column: int, words: NDArray[np.uint64]) -> None:
+def put(values: NDArray[np.uint64], layout: BitLayout, column: int, words: NDArray[np.uint64]) -> None:
     """Write one column of codes into packed rows; its bits come in as zeros."""
     word, shift = layout.word[column], layout.shift[column]
     for i in range(values.size):
@@ -21,7 +21,7 @@ def put(values: NDArray[np.uint64], layout: Layout, column: int, words: NDArray[
 
 
 @kernel
-def get(words: NDArray[np.uint64], layout: Layout, column: int, values: NDArray[np.uint64]) -> None:
+def get(words: NDArray[np.uint64], layout: BitLayout, column: int, values: NDArray[np.uint64]) -> None:
     """Read one column of codes from packed rows."""
     word, shift, mask = layout.word[column], layout.shift[column], layout.mask[column]
     for i in range(values.size):
@@ -31,7 +31,7 @@ def get(words: NDArray[np.uint64], layout: Layout, column: int, values: NDArray[
 @kernel
 def route(
     words: NDArray[np.uint64],  # IN (rows, words)
-    layout: Layout,
+    layout: BitLayout,
     axis: NDArray[np.int64],  # IN (nodes): where each is cut; -1 = it is not
     cut: NDArray[np.int64],  # IN (nodes): the last code that goes left
     left: NDArray[np.int64],  # IN (nodes): the left child; the right one is the next
@@ -51,7 +51,7 @@ def route(
 @kernel
 def count_codes(
     words: NDArray[np.uint64],
-    layout: Layout,
+    layout: BitLayout,
     node_of: NDArray[np.int64],
     slot_of: NDArray[np.int64],  # IN (nodes): where a part is counted; -1 = it is not
     start: NDArray[np.int64],  # IN (axes): where each axis' codes begin in a slot
@@ -70,7 +70,7 @@ def count_codes(
 def count_persons(
     words: NDArray[np.uint64],  # IN the rows of each person side by side
     person: int,  # the word that says whose a row is
-    layout: Layout,
+    layout: BitLayout,
     node_of: NDArray[np.int64],
     slot_of: NDArray[np.int64],
     axis_of: NDArray[np.int64],  # IN (slots): the axis that is counted there
@@ -107,7 +107,7 @@ def count_persons(
 @kernel
 def count_pairs(
     words: NDArray[np.uint64],
-    layout: Layout,
+    layout: BitLayout,
     node_of: NDArray[np.int64],
     slot_of: NDArray[np.int64],
     axis_of: NDArray[np.int64],  # IN (slots): the axis that is counted there

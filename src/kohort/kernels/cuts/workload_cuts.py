@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.kernels import inlined, kernel
-from kohort.kernels.core.packed import Layout
+from kohort.kernels.core.packed import BitLayout
 from kohort.kernels.core.promise_rules import Whole
 from kohort.kernels.core.widths import AxisTables
 
@@ -133,7 +133,7 @@ def _find_active(wanted: Wanted, box: NDArray[np.int64], active: NDArray[np.int6
 def find_cuts(
     words: NDArray[np.uint64],
     ids: NDArray[np.uint32],
-    layout: Layout,
+    layout: BitLayout,
     first: int,
     last: int,
     axes: AxisTables,
@@ -205,7 +205,7 @@ def _widen(box: NDArray[np.int64], other: NDArray[np.int64]) -> None:
 def _gather(
     words: NDArray[np.uint64],
     ids: NDArray[np.uint32],
-    layout: Layout,
+    layout: BitLayout,
     first: int,
     last: int,
     asking: Asking,  # its `parts`, `sizes` and `held` are filled: what lies between two cuts

@@ -13,13 +13,13 @@ from kohort.encoding.groups import group_boxes
 from kohort.progress import Progress
 
 if TYPE_CHECKING:
-    from kohort.kernels.clusters.free_records import Pool
-    from kohort.kernels.clusters.grow_group import Group
+    from kohort.kernels.clusters.free_records import FreeRecords
+    from kohort.kernels.clusters.grow_group import GrowingGroup
 
 
-def pool_of(points: Points, order: NDArray[np.int64] | None = None) -> Pool:
+def pool_of(points: Points, order: NDArray[np.int64] | None = None) -> FreeRecords:
     """The rows as free records, in this order."""
-    from kohort.kernels.clusters.free_records import Pool
+    from kohort.kernels.clusters.free_records import FreeRecords
 
     rows = np.arange(points.rows) if order is None else order.astype(np.int64, copy=True)
     places = np.empty((len(points.axes), len(rows)), np.int32)
@@ -31,7 +31,7 @@ def pool_of(points: Points, order: NDArray[np.int64] | None = None) -> Pool:
         places[number] = (np.cumsum(occurs) - 1 + first[-1])[codes]
         values.append(np.flatnonzero(occurs))
         first.append(first[-1] + len(values[-1]))
-    return Pool(
+    return FreeRecords(
         places=places,
         first=np.array(first, np.int64),
         values=np.concatenate([np.empty(0, np.int64), *values]),
@@ -47,11 +47,11 @@ def pool_of(points: Points, order: NDArray[np.int64] | None = None) -> Pool:
     )
 
 
-def group_for(constraints: Constraints) -> Group:
+def group_for(constraints: Constraints) -> GrowingGroup:
     """An empty group that can hold every row."""
-    from kohort.kernels.clusters.grow_group import Group
+    from kohort.kernels.clusters.grow_group import GrowingGroup
 
-    return Group(
+    return GrowingGroup(
         tally=constraints.tally(),
         members=np.empty_like(constraints.sensitive_values),
         records=np.empty(constraints.rows, np.int64),

@@ -25,7 +25,7 @@ INNERMOST = 10  # centroids in a box that is not halved further
 Labels = NDArray[np.int64]
 
 
-class Clusters:
+class CentroidClusters:
     """floor(n/k) clusters of one table of at least 2k rows. Rows are in an order drawn once: its first are the seeds.
 
     A second order, drawn once too, is the one in which rows that were given up find a new cluster. So a round depends on the
@@ -43,7 +43,7 @@ class Clusters:
         exact: bool = True,
     ) -> None:
         """`exact`: sums of distances are exact in any order, as they are unless axes are weighed by fractions."""
-        from kohort.kernels.centroids.centroids import Members
+        from kohort.kernels.centroids.centroids import ClusterMembers
         from kohort.kernels.core.randomness import deal
 
         self.k, self.rows = constraints.k, points.rows
@@ -62,7 +62,7 @@ class Clusters:
         self.tables = points.kernel_tables()
         self.seeds = self.dealt[: self.count]
         self.centroids = self.space.values[self.space.point[self.seeds]]
-        self.members = Members(np.empty(self.count, np.int64), np.empty(self.rows, np.int64))
+        self.members = ClusterMembers(np.empty(self.count, np.int64), np.empty(self.rows, np.int64))
         self.nodes = np.zeros(len(self.tables.node_cost), np.int64)
         self._before = np.full(self.rows, -1)
         self._assigned_to = np.full_like(self.centroids, np.nan)

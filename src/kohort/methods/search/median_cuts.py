@@ -15,7 +15,7 @@ from kohort.encoding.axes import Points
 from kohort.progress import Progress, Task
 
 if TYPE_CHECKING:
-    from kohort.kernels.core.packed import Layout
+    from kohort.kernels.core.packed import BitLayout
     from kohort.kernels.core.promise_rules import Tally
     from kohort.kernels.cuts.guarded_cuts import Guard
     from kohort.kernels.cuts.workload_cuts import Asking
@@ -129,9 +129,9 @@ class _Guards:
         self._spare.append(tally)
 
 
-def layout_of(sizes: Sequence[int], axes: int) -> tuple[Layout, int]:
+def layout_of(sizes: Sequence[int], axes: int) -> tuple[BitLayout, int]:
     """Give codes of each size their bits in as few 64-bit words as a first fit finds; none spans two."""
-    from kohort.kernels.core.packed import Layout
+    from kohort.kernels.core.packed import BitLayout
 
     used: list[int] = []
     word, shift, mask = [], [], []
@@ -144,4 +144,4 @@ def layout_of(sizes: Sequence[int], axes: int) -> tuple[Layout, int]:
         shift.append(used[place])
         mask.append((1 << bits) - 1)
         used[place] += bits
-    return Layout(axes, np.array(word, np.int64), np.array(shift, np.uint64), np.array(mask, np.uint64)), len(used)
+    return BitLayout(axes, np.array(word, np.int64), np.array(shift, np.uint64), np.array(mask, np.uint64)), len(used)

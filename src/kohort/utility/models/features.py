@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from kohort.schema.columns import Schema
 from kohort.utility.aligned import AlignedTables
-from kohort.utility.queries.value_domains import Cells, Domain, Places
+from kohort.utility.queries.value_domains import Domain, Places, PublishedCells
 
 MOST_NODES = 200
 """Nodes of one column that are a feature each: those that most rows lie in. Rare leaves are told by what stands above them."""
@@ -33,7 +33,7 @@ Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class FeatureColumn:
     """What is told of a column, row by row: an interval of places, ends included."""
 
     domain: Domain
@@ -48,12 +48,12 @@ class Told:
         """Whether one value is told."""
         return np.equal(self.low, self.high) & ~self.is_null
 
-    def take(self, rows: Rows) -> Told:
+    def take(self, rows: Rows) -> FeatureColumn:
         means = None if self.means is None else self.means[rows]
-        return Told(self.domain, self.low[rows], self.high[rows], self.is_null[rows], means)
+        return FeatureColumn(self.domain, self.low[rows], self.high[rows], self.is_null[rows], means)
 
 
-def told_by(aligned: AlignedTables, name: str) -> tuple[Told, Told]:
+def features_of(aligned: AlignedTables, name: str) -> tuple[FeatureColumn, FeatureColumn]:
     """A column as the source has it, and as the release tells it."""
     domain = aligned.domain(name)
     return _as_it_is(aligned.source.column(name), domain, aligned.schema), _as_published(aligned.release, domain, aligned.schema)
@@ -83,7 +83,7 @@ class Target:
 
 def target_of(aligned: AlignedTables, name: str) -> Target:
     """A few numbers are classes, as categories are."""
-    original, released = told_by(aligned, name)
+    original, released = features_of(aligned, name)
     places = np.unique(original.low[~original.is_null])
     numbers = None
     if is_measured(original.domain) and len(places) > FEW_NUMBERS:
@@ -91,7 +91,7 @@ def target_of(aligned: AlignedTables, name: str) -> Target:
     return Target(name, _numbered(original, places), _numbered(released, places), numbers, len(places))
 
 
-def _numbered(told: Told, places: Places) -> NDArray[np.int64]:
+def _numbered(told: FeatureColumn, places: Places) -> NDArray[np.int64]:
     number = np.searchsorted(places, told.low)
     known = told.is_single & np.isin(told.low, places)
     return np.where(known, number, -1)
@@ -108,13 +108,13 @@ def predictors(aligned: AlignedTables, target: str | None = None) -> list[str]:
 
 def matrices(aligned: AlignedTables, names: list[str], rows: Rows) -> tuple[Matrix, Matrix]:
     """The features of these rows: of the source, and of the release."""
-    both = [told_by(aligned, name) for name in names]
+    both = [features_of(aligned, name) for name in names]
     before = [features(original.take(rows), original) for original, _released in both]
     after = [features(released.take(rows), original) for original, released in both]
     return np.hstack(before), np.hstack(after)
 
 
-def features(told: Told, original: Told) -> Matrix:
+def features(told: FeatureColumn, original: FeatureColumn) -> Matrix:
     """The features of one column, chosen by what the original holds."""
     return _middles(told) if is_measured(told.domain) else _within(told, original)
 
@@ -122,12 +122,12 @@ def features(told: Told, original: Told) -> Matrix:
 # --- reading
 
 
-def _as_it_is(column: pa.ChunkedArray, domain: Domain, schema: Schema) -> Told:
+def _as_it_is(column: pa.ChunkedArray, domain: Domain, schema: Schema) -> FeatureColumn:
     """Values as they are carried."""
     return _per_row(domain, *domain.read_values(column, schema.missing))
 
 
-def _as_published(release: pa.Table, domain: Domain, schema: Schema) -> Told:
+def _as_published(release: pa.Table, domain: Domain, schema: Schema) -> FeatureColumn:
     names = {statistic: name for name, source, statistic in schema.published() if source == domain.name}
     if "value" in names:
         return _as_it_is(release.column(names["value"]), domain, schema)
@@ -139,18 +139,18 @@ def _as_published(release: pa.Table, domain: Domain, schema: Schema) -> Told:
         told = _per_row(domain, *domain.read_published(release.column(names["range"])))
     else:  # a mean tells no interval
         low, high = (np.full(release.num_rows, end) for end in domain.ends)
-        told = Told(domain, low, high, np.zeros(release.num_rows, np.bool_))
-    return Told(domain, told.low, told.high, told.is_null, means)
+        told = FeatureColumn(domain, low, high, np.zeros(release.num_rows, np.bool_))
+    return FeatureColumn(domain, told.low, told.high, told.is_null, means)
 
 
-def _per_row(domain: Domain, cells: Cells, codes: NDArray[np.int64]) -> Told:
-    return Told(domain, cells.low[codes], cells.high[codes], cells.is_null[codes])
+def _per_row(domain: Domain, cells: PublishedCells, codes: NDArray[np.int64]) -> FeatureColumn:
+    return FeatureColumn(domain, cells.low[codes], cells.high[codes], cells.is_null[codes])
 
 
 # --- features
 
 
-def _middles(told: Told) -> Matrix:
+def _middles(told: FeatureColumn) -> Matrix:
     known = told.domain.values.drop_null().to_numpy(zero_copy_only=False).astype(np.float64)
     begin, end = (known.min(), known.max()) if len(known) else (0.0, 0.0)
     pairs, place = np.unique(np.column_stack([told.low, told.high]), axis=0, return_inverse=True)
@@ -161,7 +161,7 @@ def _middles(told: Told) -> Matrix:
     return np.where(told.is_null, 0.5, share).astype(np.float32)[:, np.newaxis]
 
 
-def _within(told: Told, original: Told) -> Matrix:
+def _within(told: FeatureColumn, original: FeatureColumn) -> Matrix:
     first, last = _nodes(told.domain)
     below = np.append(0, np.cumsum(np.bincount(original.low[~original.is_null], minlength=last.max() + 1)))
     held = below[last + 1] - below[first]

@@ -10,7 +10,7 @@ import numpy as np
 
 from kohort.errors import MachineError
 from kohort.utility.bins import Floats
-from kohort.utility.column_distances import Column
+from kohort.utility.column_distances import MeasuredColumn
 
 MOST_DRAWN = 50_000  # records of either side that the propensity score is fitted to
 
@@ -30,7 +30,7 @@ class Propensity:
         return self.pmse / self.expected if self.expected else 0.0
 
 
-def propensity_of(columns: Sequence[Column], random: np.random.Generator) -> Propensity:
+def propensity_of(columns: Sequence[MeasuredColumn], random: np.random.Generator) -> Propensity:
     """pMSE of a logistic regression that tells source from release, and its expectation (Snoke, Raab, Nowok, Dibben and Slavkovic
     2018): categories as they are, numbers with their squares and products, values drawn evenly from cells.
     """

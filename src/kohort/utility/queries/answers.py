@@ -21,7 +21,7 @@ from kohort.schema.columns import Schema
 from kohort.schema.workload import Query, Workload
 from kohort.tables import staging
 from kohort.utility.queries.predicates import Bound, bind
-from kohort.utility.queries.value_domains import Cells, Codes, Domain, alike, domain_of
+from kohort.utility.queries.value_domains import Codes, Domain, PublishedCells, alike, domain_of
 
 SELECTIVITIES = (0.001, 0.01, 0.1, 1.0)
 
@@ -188,7 +188,7 @@ class _Release:
     """A release as queries see it: rows that look alike in every column that is asked of are one."""
 
     def __init__(self, release: pa.Table, schema: Schema, domains: Mapping[str, Domain]) -> None:
-        self._cells: dict[str, Cells] = {}
+        self._cells: dict[str, PublishedCells] = {}
         self._means: dict[str, NDArray[np.float64]] = {}
         self._means_alone: set[str] = set()
         codes: dict[str, Codes] = {}
@@ -208,7 +208,7 @@ class _Release:
             if source not in self._cells:  # only the mean is published: it stands for everybody
                 gone = np.isnan(means)
                 at = np.nan_to_num(means)
-                self._cells[source] = Cells(at, at, gone, ~gone)
+                self._cells[source] = PublishedCells(at, at, gone, ~gone)
                 self._means_alone.add(source)
                 self._codes[source] = self._codes[f"{source}.mean"]
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.schema.workload import Predicate, Value
-from kohort.utility.queries.value_domains import Cells, Domain, Places, day_number
+from kohort.utility.queries.value_domains import Domain, Places, PublishedCells, day_number
 
 LARGEST = sys.float_info.max
 
@@ -67,7 +67,7 @@ class Bound:
     domain: Domain
     spans: Spans
 
-    def shares(self, cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def shares(self, cells: PublishedCells) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Of each cell: the share for which it holds, and whether that is certain: nobody, or everybody."""
         share = self.spans.share(cells.low, cells.high)
         everybody = self.spans.contain(cells.low, cells.high) & ~cells.unsure

@@ -89,15 +89,15 @@ class Domain:
     def some_missing(self) -> bool:
         return bool(self.values.null_count)
 
-    def read_cells(self, texts: Sequence[str | None]) -> Cells:
+    def read_cells(self, texts: Sequence[str | None]) -> PublishedCells:
         """Published texts as intervals of places."""
         found = [self._read_cell(text) for text in texts]
         ends = np.array([cell or self.ends for cell in found], np.int64 if self.is_whole else np.float64).reshape(-1, 2)
         is_null = np.array([text is None for text in texts], np.bool_)
         unsure = np.array([text == ROOT and self.some_missing for text in texts], np.bool_)
-        return Cells(ends[:, 0], ends[:, 1], is_null, unsure)
+        return PublishedCells(ends[:, 0], ends[:, 1], is_null, unsure)
 
-    def read_published(self, column: pa.ChunkedArray) -> tuple[Cells, Codes]:
+    def read_published(self, column: pa.ChunkedArray) -> tuple[PublishedCells, Codes]:
         """A column of published text: distinct cells as places, the last for missing, and which each row has."""
         held, codes = distinct(as_text(column), self.name, ())
         return self.read_cells([*held.values.to_pylist(), None]), np.where(codes < 0, len(held.values), codes)
@@ -109,7 +109,7 @@ class Domain:
         means = [float(one.low) if one is not None and np.isfinite(one.low) else np.nan for one in found]
         return np.array([*means, np.nan]), np.where(codes < 0, len(means), codes)
 
-    def read_values(self, column: pa.ChunkedArray, missing: Sequence[str]) -> tuple[Cells, Codes]:
+    def read_values(self, column: pa.ChunkedArray, missing: Sequence[str]) -> tuple[PublishedCells, Codes]:
         """A column that was published as it is: distinct values as places, and which each row has."""
         held, codes = distinct(column, self.name, missing)
         if self.tree is not None:
@@ -119,7 +119,7 @@ class Domain:
             at = np.append(np.asarray(reading.numbers), 0)
         is_null = np.zeros(len(at), np.bool_)
         is_null[-1] = True  # where missing is looked up: its code is -1
-        return Cells(at, at, is_null, np.zeros(len(at), np.bool_)), np.where(codes < 0, len(at) - 1, codes)
+        return PublishedCells(at, at, is_null, np.zeros(len(at), np.bool_)), np.where(codes < 0, len(at) - 1, codes)
 
     def _read_cell(self, text: str | None) -> tuple[Any, Any] | None:
         if text is None or text == ROOT:
@@ -144,7 +144,7 @@ class Domain:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class PublishedCells:
     """Distinct published cells as intervals of places, ends included."""
 
     low: Places

@@ -16,7 +16,7 @@ from kohort.progress import Progress
 from kohort.schema.promises import Promise
 
 if TYPE_CHECKING:
-    from kohort.kernels.clusters.nearest_group import Boxes
+    from kohort.kernels.clusters.nearest_group import NeighbourBoxes
     from kohort.kernels.core.widths import AxisTables
 
 TOGETHER = 24  # groups in a neighbourhood, at most
@@ -89,7 +89,7 @@ def _merge_some(
 
 def _neighbourhoods(
     points: Points, labels: NDArray[np.int64], sizes: NDArray[np.int64], head: NDArray[np.int64], tables: AxisTables
-) -> Boxes:
+) -> NeighbourBoxes:
     """The groups' boxes in neighbourhoods: the table of one row a group, cut until few are left together."""
     from kohort.kernels.clusters import nearest_group as neighbours
     from kohort.kernels.core.group_boxes import box_costs
@@ -101,7 +101,7 @@ def _neighbourhoods(
     costs = np.empty(groups, np.int64)
     box_costs(tables, low, high, costs)
     many = np.bincount(near)
-    boxes = neighbours.Boxes(
+    boxes = neighbours.NeighbourBoxes(
         low=low,
         high=high,
         sizes=sizes[place_to_group],

@@ -40,7 +40,7 @@ def suppress_records(
     ends = np.repeat(np.column_stack([first[:-1], first[1:] - 1])[:, np.newaxis, :], codes.shape[1], axis=1)
     gone = np.zeros(len(rows), np.bool_)
     sensitive = np.take(constraints.sensitive_values, rows, axis=0)
-    members = kernels.Members(first, rows, codes, sensitive, by_axis, ends, sizes, gone)
+    members = kernels.GroupMembers(first, rows, codes, sensitive, by_axis, ends, sizes, gone)
     kernels.suppress(
         points.kernel_tables(), constraints.rules, constraints.tally(), members, constraints.beyond_k, budget, progress.slot()
     )

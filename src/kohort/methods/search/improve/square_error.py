@@ -31,7 +31,7 @@ from kohort.progress import Progress
 if TYPE_CHECKING:
     from kohort.kernels.centroids.centroid_tree import Nest
     from kohort.kernels.centroids.centroids import Space
-    from kohort.kernels.centroids.square_pool import Asked, Pool
+    from kohort.kernels.centroids.square_pool import PromiseCheck, SquarePool
     from kohort.kernels.core.promise_rules import Whole
 
 SWEEPS = 20  # of a round, over all groups, with pools of up to ROWS; fewer with larger ones
@@ -92,7 +92,7 @@ class _Search:
 
     def __init__(self, points: Points, constraints: Constraints, pool_rows: int, progress: Progress) -> None:
         from kohort.kernels.centroids.centroids import Space
-        from kohort.kernels.centroids.square_pool import Asked, Pool
+        from kohort.kernels.centroids.square_pool import PromiseCheck, SquarePool
 
         values, (shape, runs, power) = _places(points), runs_of(replace(points, weights=_roots(points)))
         self.space: Space = Space(values, np.arange(points.rows), np.ones(len(points.axes)), shape, runs / UNIT, power)
@@ -104,20 +104,22 @@ class _Search:
         sizes, seeds = np.empty((2, most), np.int64)
         pairs, inverse, to = np.empty((3, most))
         sums, own, apart = np.empty((most, pool_rows)), np.empty(pool_rows), np.empty((pool_rows, pool_rows))
-        self.pool: Pool = Pool(rows, apart, group, sizes, sums, pairs, inverse, own, to, seeds)
+        self.pool: SquarePool = SquarePool(rows, apart, group, sizes, sums, pairs, inverse, own, to, seeds)
         sensitive = constraints.sensitive_values
         mine = np.empty((pool_rows, sensitive.shape[1]), np.int64)
-        self.asked: Asked = Asked(constraints.k, constraints.beyond_k, constraints.rules, constraints.tally(), sensitive, mine)
+        self.promise_check: PromiseCheck = PromiseCheck(
+            constraints.k, constraints.beyond_k, constraints.rules, constraints.tally(), sensitive, mine
+        )
 
     def improve(self, labels: Labels, seeds: Sequence[int], loose: float) -> tuple[Labels, float]:
         """Find neighbours, then pool every group with its own, once for each seed. Returns the groups, and what was gained."""
         from kohort.kernels.centroids import square_search as kernels
-        from kohort.kernels.centroids.centroids import Members
+        from kohort.kernels.centroids.centroids import ClusterMembers
         from kohort.kernels.centroids.square_search import TRIES
 
         sizes = np.bincount(labels[labels >= 0])
         groups, room = len(sizes), len(sizes) * (1 + TRIES * len(seeds))
-        members = Members(np.full(room, -1), np.full(len(labels), -1))
+        members = ClusterMembers(np.full(room, -1), np.full(len(labels), -1))
         kernels.chain(members, labels)
         state = self._progress.slot()
         middles, spread = np.empty((groups, self.space.values.shape[1])), np.empty(groups)
@@ -132,7 +134,9 @@ class _Search:
         gained = 0.0
         for seed in seeds:
             found = members, near, spread, sizes
-            used, gain = kernels.sweep(self.space, self.asked, self.pool, *found, *scratch, TOGETHER, used, loose, seed, state)
+            used, gain = kernels.sweep(
+                self.space, self.promise_check, self.pool, *found, *scratch, TOGETHER, used, loose, seed, state
+            )
             gained += gain
         self._progress.check()
         changed = np.full(len(labels), -1)
