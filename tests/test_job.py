@@ -269,7 +269,7 @@ def test_a_promise_holds_for_every_sensitive_column_or_for_the_named_one():
     every = Job.build(quasi="a", sensitive=["s", "r"], l=3, t=0.2)
     assert {name: (asked.l, asked.t) for name, asked in every.sensitive_promises().items()} == {"s": (3, 0.2), "r": (3, 0.2)}
     named = Job.build(every, l={"s": 4}, alpha={"r": {"default": 0.5, "x": 0.1}})
-    assert {name: asked.asked for name, asked in named.sensitive_promises().items()} == {
+    assert {name: asked.requested for name, asked in named.sensitive_promises().items()} == {
         "s": ["l", "t"],
         "r": ["alpha", "l", "t"],
     }

@@ -29,7 +29,7 @@ from kohort.tables.locations import Place, place_of
 from kohort.tables.tables import Format
 from kohort.utility.loss import Loss
 from kohort.utility.queries.answers import Answers
-from kohort.verification.any_file import Asked
+from kohort.verification.any_file import RequestedChecks
 from kohort.verification.duckdb_views import columns_of, release_view
 
 if TYPE_CHECKING:
@@ -205,12 +205,12 @@ def compare(
 
     job = Job.build(job, **settings)
     job = job if job.seed is not None else job.model_copy(update={"seed": 0})  # a run that goes on must be the same
-    asked = list(k) if isinstance(k, Iterable) else [k]
-    if not all(type(one) is int for one in asked):
+    requested = list(k) if isinstance(k, Iterable) else [k]
+    if not all(type(one) is int for one in requested):
         raise RequestError("k must be a whole number or several of them: k=[5, 10].")
     place = Path(folder) if folder is not None else None
     found = compare_methods(
-        source, job, sorted({*asked}), variants_named(methods), target=models, folder=place, force=force,
+        source, job, sorted({*requested}), variants_named(methods), target=models, folder=place, force=force,
         progress=progress or Progress(job.threads),
     )  # fmt: skip
     if place is not None:
@@ -266,21 +266,21 @@ def audit(
         wrong = unknown_columns(view_columns.aliases.values(), names)
         if wrong:
             raise RequestError(wrong)
-        asked = Asked.of(job, release, names)
-        with release_view(release, form, view_columns, progress.threads, asked.units, asked.value_distances) as run:
+        requested = RequestedChecks.of(job, release, names)
+        with release_view(release, form, view_columns, progress.threads, requested.units, requested.value_distances) as run:
             evidence = auditor.audit(
                 run,
                 view_columns,
                 job.promise,
                 names,
                 withheld=[*job.names("identifier"), *job.names("drop"), *job.names("unit")],
-                sensitive_promises=asked.sensitive_promises,
-                persons=asked.units is not None,
+                sensitive_promises=requested.sensitive_promises,
+                persons=requested.units is not None,
                 missing=job.missing,
-                value_distances=asked.value_distances,
+                value_distances=requested.value_distances,
             )
-            evidence = replace(evidence, checks=(*evidence.checks, *asked.grid(run, view_columns), *asked.not_run))
-            view = ReleaseView(run, view_columns.aliases, job.promise.k, job.missing, persons=asked.units is not None)
+            evidence = replace(evidence, checks=(*evidence.checks, *requested.grid(run, view_columns), *requested.not_run))
+            view = ReleaseView(run, view_columns.aliases, job.promise.k, job.missing, persons=requested.units is not None)
             alone, together = analyse(view)
             evidence = replace(evidence, homogeneity=alone, homogeneity_all=together)
             pictures.write(evidence, view)

@@ -134,16 +134,16 @@ class _ClassSizes:
 
     def __init__(self, view: ReleaseView) -> None:
         same = {s: f"(COUNT({s}) = 0 OR (COUNT({s}) = COUNT(*) AND MIN({s}) = MAX({s})))" for s in view.sensitive}
-        asked = {**same, "everything": " AND ".join(same.values())}
-        flags = "".join(f", CASE WHEN {condition} THEN 1 ELSE 0 END AS {name}" for name, condition in asked.items())
+        requested = {**same, "everything": " AND ".join(same.values())}
+        flags = "".join(f", CASE WHEN {condition} THEN 1 ELSE 0 END AS {name}" for name, condition in requested.items())
         self.sql = (
-            f"SELECT size, COUNT(*), {', '.join(f'SUM({name})' for name in asked)} FROM (SELECT COUNT(*) AS size{flags} "
+            f"SELECT size, COUNT(*), {', '.join(f'SUM({name})' for name in requested)} FROM (SELECT COUNT(*) AS size{flags} "
             f"FROM ({view.sql(view.sensitive)}) AS cells GROUP BY {view.by}) AS classes GROUP BY size"
         )
         found = sorted(tuple(map(int, row)) for row in view.run(self.sql))
         self.classes = {size: classes for size, classes, *_alike in found}
         self.rows = sum(size * classes for size, classes in self.classes.items())
-        self._alike = {name: {row[0]: row[place] for row in found} for place, name in enumerate(asked, start=2)}
+        self._alike = {name: {row[0]: row[place] for row in found} for place, name in enumerate(requested, start=2)}
 
     def alike(self, column: str = "everything") -> tuple[int, float]:
         """How many classes are alike, and the share of records in them."""

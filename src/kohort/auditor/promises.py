@@ -30,7 +30,7 @@ class _Column:
 
     run: Run
     name: str
-    asked: SensitivePromise
+    requested: SensitivePromise
     counts: Counts
     value_distance: ValueDistance
 
@@ -59,14 +59,14 @@ def check_promises(
     """One check for each promise about each sensitive column; `sensitive_promises` and `value_distances` are by the columns' names."""
     quasi = [alias for alias in aliases if alias.startswith("q")]
     alias_of = {name: alias for alias, name in aliases.items() if alias.startswith("s")}
-    unknown = [name for name, asked in sensitive_promises.items() if asked.asked and name not in alias_of]
+    unknown = [name for name, requested in sensitive_promises.items() if requested.requested and name not in alias_of]
     if unknown:
         raise RequestError([f"Column {name!r} has promises, but is no sensitive column of the release." for name in unknown])
     checks = []
-    for name, asked in sensitive_promises.items():
-        for promise in asked.asked:
+    for name, requested in sensitive_promises.items():
+        for promise in requested.requested:
             value_distance = (value_distances or {}).get(name, UNGROUNDED)
-            column = _Column(run, name, asked, Counts(quasi, alias_of[name], persons, missing), value_distance)
+            column = _Column(run, name, requested, Counts(quasi, alias_of[name], persons, missing), value_distance)
             checks.append(_checked(promise, column))
     return checks
 
@@ -95,7 +95,7 @@ def _figure(column: _Column, select: str, *tables: str) -> tuple[float | None, l
 
 
 def _alpha(column: _Column) -> _Finding:
-    default, own = column.asked.limits
+    default, own = column.requested.limits
     meaning = f"largest share of a class that holds one value of {column.name!r}"
     sized = column.counts.peopled if column.counts.persons else column.counts.sized
     if not own:
@@ -114,7 +114,7 @@ def _alpha(column: _Column) -> _Finding:
 
 
 def _l(column: _Column) -> _Finding:
-    least = column.asked.l or 0
+    least = column.requested.l or 0
     classes = f"SELECT COUNT(*) AS different FROM counts GROUP BY {column.counts.by}"
     found, queries = _figure(column, f"SELECT MIN(different) FROM ({classes}) AS classes")
     different = None if found is None else int(found)
@@ -123,7 +123,7 @@ def _l(column: _Column) -> _Finding:
 
 
 def _entropy(column: _Column) -> _Finding:
-    least = column.asked.entropy_l or 0.0
+    least = column.requested.entropy_l or 0.0
     entropy = "LN(SUM(n)) - SUM(n * LN(n)) / SUM(n)"
     classes = f"SELECT EXP({entropy}) AS effective FROM counts GROUP BY {column.counts.by}"
     found, queries = _figure(column, f"SELECT MIN(effective) FROM ({classes}) AS classes")
@@ -132,7 +132,7 @@ def _entropy(column: _Column) -> _Finding:
 
 
 def _recursive(column: _Column) -> _Finding:
-    many, factor = column.asked.recursive_l or (0, 0.0)
+    many, factor = column.requested.recursive_l or (0, 0.0)
     by = column.counts.by
     ranked = f"ranked AS (SELECT {by}, n, ROW_NUMBER() OVER (PARTITION BY {by} ORDER BY n DESC) AS place FROM counts)"
     ratio = f"MAX(n) / CAST(NULLIF(SUM(CASE WHEN place >= {many} THEN n ELSE 0 END), 0) AS DOUBLE)"
@@ -143,7 +143,7 @@ def _recursive(column: _Column) -> _Finding:
 
 
 def _t(column: _Column) -> _Finding:
-    most, distance = column.asked.t or 0.0, column.asked.distance
+    most, distance = column.requested.t or 0.0, column.requested.distance
     require_places(column.run, column.name, column.counts, distance, column.value_distance)
     query = distance_query(column.counts, distance, column.value_distance)
     found = column.run(query)[0][0]
@@ -153,7 +153,7 @@ def _t(column: _Column) -> _Finding:
 
 
 def _beta(column: _Column) -> _Finding:
-    most, kind = column.asked.beta or 0.0, column.asked.beta_kind or "enhanced"
+    most, kind = column.requested.beta or 0.0, column.requested.beta_kind or "enhanced"
     limit = f"CAST({most!r} AS DOUBLE)" if kind == "basic" else f"LEAST(CAST({most!r} AS DOUBLE), -LN(p))"
     over = f"ratio - 1 > {limit} + {TOLERANCE!r} * (1 + {limit})"
     query = column.counts.ask(f"SELECT MAX(ratio) - 1, COUNT(CASE WHEN {over} THEN 1 END) FROM compared", column.counts.compared)
@@ -165,7 +165,7 @@ def _beta(column: _Column) -> _Finding:
 
 
 def _delta(column: _Column) -> _Finding:
-    most = column.asked.delta or 0.0
+    most = column.requested.delta or 0.0
     classes = f"SELECT COUNT(*) AS different, MAX(ABS(LOG2(ratio))) AS worst FROM compared GROUP BY {column.counts.by}"
     worst = f"CASE WHEN different < (SELECT COUNT(*) FROM totals) THEN {INFINITE} ELSE worst END"
     found, queries = _figure(column, f"SELECT MAX({worst}) FROM ({classes}) AS classes", column.counts.compared)

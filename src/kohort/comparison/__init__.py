@@ -123,9 +123,9 @@ def compare_methods(
         require_target(table, schema, target)
     given = job.workload is not None
     workload = Workload.load(job.workload) if job.workload is not None else _drawn(table, schema, job)
-    asked = {name: setting for name, setting in job.to_dict().items() if name != "threads"}
+    requested = {name: setting for name, setting in job.to_dict().items() if name != "threads"}
     queries = workload.to_dict() if workload else None
-    told = {"version": version("kohort"), "job": asked, "workload": queries, "target": target}
+    told = {"version": version("kohort"), "job": requested, "workload": queries, "target": target}
     journal = Journal(folder, mark_of(table, told), force=force)
     questions = Questions(workload, table, schema) if workload else None
     pairs = [(variant, k) for k in ks for variant in variants]

@@ -46,7 +46,7 @@ class Variant:
         return Job.build(told, k=k, method=self.method, option=option, effort=self.settings.get("effort"))
 
 
-def variants_named(asked: str | Sequence[str]) -> list[Variant]:
+def variants_named(requested: str | Sequence[str]) -> list[Variant]:
     """The methods that are meant; `all` are all."""
-    names = [asked] if isinstance(asked, str) else list(asked)
+    names = [requested] if isinstance(requested, str) else list(requested)
     return [Variant.read(name) for name in dict.fromkeys(one for name in names for one in (METHODS if name == "all" else [name]))]

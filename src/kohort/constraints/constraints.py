@@ -55,20 +55,20 @@ class Constraints:
     @property
     def compared_with_table(self) -> bool:
         """Whether a group must be like the whole table."""
-        return any({"t", "beta", "delta"} & set(sensitive_column.asked.asked) for sensitive_column in self.sensitive)
+        return any({"t", "beta", "delta"} & set(sensitive_column.promise.requested) for sensitive_column in self.sensitive)
 
     @property
     def merging_keeps(self) -> bool:
         """Whether two groups that may stand may always stand as one."""
-        return self.growing_keeps or (self.units is None and all(definition.merging_keeps for definition in self._asked()))
+        return self.growing_keeps or (self.units is None and all(definition.merging_keeps for definition in self._definitions()))
 
     @property
     def growing_keeps(self) -> bool:
         """Whether a group that may stand always may with anybody more."""
-        return all(definition.growing_keeps for definition in self._asked())
+        return all(definition.growing_keeps for definition in self._definitions())
 
-    def _asked(self) -> list[Definition]:
-        names = {"k", *(name for sensitive_column in self.sensitive for name in sensitive_column.asked.asked)}
+    def _definitions(self) -> list[Definition]:
+        names = {"k", *(name for sensitive_column in self.sensitive for name in sensitive_column.promise.requested)}
         return [DEFINITIONS[name] for name in names]
 
     def take(self, rows: NDArray[np.int64]) -> Constraints:
@@ -188,28 +188,28 @@ def require_possible(k: int, size: int, who: str, counts: Sequence[tuple[Sensiti
 
 def _shortfalls_of(sensitive_column: SensitiveColumn, counts: NDArray[np.int64], size: int, who: str) -> Iterator[str]:
     """What the whole table as one group would not keep. t, beta and delta it always keeps: it is what they compare with."""
-    asked, total, ordered = sensitive_column.asked, counts.sum(), np.sort(counts)[::-1]
+    promise, total, ordered = sensitive_column.promise, counts.sum(), np.sort(counts)[::-1]
     values = "one value only" if len(counts) == 1 else f"{len(counts)} different values"
     of = f"cannot be kept for {sensitive_column.name!r}:"
     alone = len(counts) == 1
     way_out = " No such promise can be made about it: drop the column, or ask for another."
-    default, named = asked.limits
+    default, named = promise.limits
     for limit in dict.fromkeys([default, *named.values()]):
         share = float(np.max(counts[sensitive_column.limits == limit], initial=0)) / size
         if share > limit * (1 + 1e-12):
             least = math.ceil(share * 10_000) / 10_000
             told = f"alpha={limit:g} {of} in the whole table one of the values it limits is held by {share:.2%} of the {who}."
             yield told + (f" Ask for alpha={least:g} or more." if least < 1 else way_out)
-    if asked.l is not None and len(counts) < asked.l:
-        yield f"l={asked.l} {of} the table holds {values}." + (way_out if alone else f" Ask for l={len(counts)} or less.")
-    if asked.entropy_l is not None:
+    if promise.l is not None and len(counts) < promise.l:
+        yield f"l={promise.l} {of} the table holds {values}." + (way_out if alone else f" Ask for l={len(counts)} or less.")
+    if promise.entropy_l is not None:
         effective = math.exp(-float(np.sum(counts / total * np.log(np.maximum(counts, 1) / total))))
-        if effective < asked.entropy_l * (1 - 1e-12):
+        if effective < promise.entropy_l * (1 - 1e-12):
             most = math.floor(effective * 1_000) / 1_000
-            told = f"entropy_l={asked.entropy_l:g} {of} in the table its values are as mixed as {most:g} equally frequent ones."
+            told = f"entropy_l={promise.entropy_l:g} {of} in the table its values are as mixed as {most:g} equally frequent ones."
             yield told + (f" Ask for {most:g} or less." if most > 1 else way_out)
-    if asked.recursive_l is not None:
-        many, factor = asked.recursive_l
+    if promise.recursive_l is not None:
+        many, factor = promise.recursive_l
         tail = int(ordered[many - 1 :].sum())
         if not ordered[0] < factor * tail:
             told = f"recursive_l={many},{factor:g} {of} in the table the most frequent value is held by {ordered[0]} {who}, "

@@ -19,7 +19,7 @@ STRICT = 1e-12  # what rounding may add to a limit, or must stay below one that 
 
 def rules_of(k: int, sensitive: Sequence[SensitiveColumn], shares: Sequence[NDArray[np.float64]], *, persons: bool) -> Rules:
     """What each secret is promised, column by column."""
-    asked = [sensitive_column.asked for sensitive_column in sensitive]
+    promises = [sensitive_column.promise for sensitive_column in sensitive]
     first = np.cumsum([0, *(sensitive_column.values for sensitive_column in sensitive)]).astype(np.int64)
     bounds = [_bounds(sensitive_column, of_table) for sensitive_column, of_table in zip(sensitive, shares, strict=True)]
     up_to = [np.cumsum(of_table) for of_table in shares]
@@ -36,19 +36,19 @@ def rules_of(k: int, sensitive: Sequence[SensitiveColumn], shares: Sequence[NDAr
             DISTANCES[one.distance],
             base,
         )
-        for one, base in zip(asked, paths.bases, strict=True)
+        for one, base in zip(promises, paths.bases, strict=True)
     ]
     limits = _joined([sensitive_column.limits for sensitive_column in sensitive])
     most, least = (_joined([pair[which] for pair in bounds]) for which in (0, 1))
     return Rules(
         k=k,
         persons=persons,
-        shares_count=any(set(one.asked) - {"l"} for one in asked),
+        shares_count=any(set(one.requested) - {"l"} for one in promises),
         first=first,
         least_distinct=np.array(
             [
                 max(one.l or 0, sensitive_column.values if one.delta else 0)
-                for one, sensitive_column in zip(asked, sensitive, strict=True)
+                for one, sensitive_column in zip(promises, sensitive, strict=True)
             ],
             np.int64,
         ),
@@ -81,15 +81,15 @@ def _joined(parts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
 
 def _bounds(sensitive_column: SensitiveColumn, share: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The largest and the smallest share that each value may have in a group: beta and delta."""
-    asked, most, least = sensitive_column.asked, np.full(len(share), np.inf), np.zeros(len(share))
-    if asked.beta is not None:
-        gain = np.full(len(share), asked.beta)
-        if asked.beta_kind != "basic":
+    promise, most, least = sensitive_column.promise, np.full(len(share), np.inf), np.zeros(len(share))
+    if promise.beta is not None:
+        gain = np.full(len(share), promise.beta)
+        if promise.beta_kind != "basic":
             gain = np.minimum(gain, -np.log(np.maximum(share, np.finfo(float).tiny)))
         most = share * (1 + gain) * (1 + STRICT)
-    if asked.delta is not None:  # strictly less
-        most = np.minimum(most, share * 2**asked.delta * (1 - STRICT))
-        least = share * 2**-asked.delta * (1 + STRICT)
+    if promise.delta is not None:  # strictly less
+        most = np.minimum(most, share * 2**promise.delta * (1 - STRICT))
+        least = share * 2**-promise.delta * (1 + STRICT)
     return most, least
 
 

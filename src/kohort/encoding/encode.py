@@ -157,34 +157,34 @@ def label_coding(held: Distinct) -> Coding:
 def coding_of(held: Distinct, schema: Schema) -> Coding:
     """The axis of a column, as it is declared or found."""
     name = held.name
-    asked = schema.columns[name]
+    requested = schema.columns[name]
     if name in schema.trees:
-        return on_tree(held, asked, TreeAxis(name, schema.trees[name]))
-    if isinstance(asked.hierarchy, Rule):
-        return on_tree(held, asked, made_axis(held, asked, asked.hierarchy))
-    reading = read_values(held, asked)
+        return on_tree(held, requested, TreeAxis(name, schema.trees[name]))
+    if isinstance(requested.hierarchy, Rule):
+        return on_tree(held, requested, made_axis(held, requested, requested.hierarchy))
+    reading = read_values(held, requested)
     if reading.numbers is not None and reading.kind in ("integer", "decimal"):
         return _by_size(reading, name, _grid(reading, name, schema))
-    if asked.statistic != "range":
+    if requested.statistic != "range":
         raise RequestError(f"Column {name!r} does not hold numbers, so it has no mean. Publish its range.")
-    if asked.step is not None:
+    if requested.step is not None:
         what = "holds dates, whose ranges end with months and years" if reading.numbers is not None else "does not hold numbers"
         raise RequestError(f"Column {name!r} {what}, so it has no step. Leave its step out.")
     return label_coding(held) if reading.numbers is None else _by_month(reading, name)
 
 
-def made_axis(held: Distinct, asked: Column, rule: Rule) -> TreeAxis:
+def made_axis(held: Distinct, requested: Column, rule: Rule) -> TreeAxis:
     """The axis of a tree that a rule makes from the values."""
-    reading = read_values(held, asked) if isinstance(rule, (Date, Interval)) else kinds.TEXT
+    reading = read_values(held, requested) if isinstance(rule, (Date, Interval)) else kinds.TEXT
     texts = _texts(held.values, held.name).to_pylist()
     return TreeAxis(held.name, rule.tree(ColumnValues(held.name, texts, held.counts[:-1], reading)), rule.describe())
 
 
-def on_tree(held: Distinct, asked: Column, axis: TreeAxis) -> Coding:
+def on_tree(held: Distinct, requested: Column, axis: TreeAxis) -> Coding:
     name = axis.name
-    if asked.statistic != "range":
+    if requested.statistic != "range":
         raise RequestError(f"Column {name!r} has a tree, so it has no mean. Publish its range.")
-    if asked.step is not None:
+    if requested.step is not None:
         raise RequestError(f"Column {name!r} has a tree, so it has no step. Leave out one of the two.")
     code_of = {leaf: code for code, leaf in enumerate(axis.tree.leaves, start=1)}
     codes = np.array([code_of.get(text, -1) for text in _texts(held.values, name).to_pylist()], np.int64)
@@ -213,11 +213,11 @@ def _texts(values: pa.Array, name: str) -> pa.Array:
         raise RequestError(f"Column {name!r} of type {values.type} cannot be read as text.") from None
 
 
-def read_values(held: Distinct, asked: Column) -> Reading:
+def read_values(held: Distinct, requested: Column) -> Reading:
     """What the values are, as declared or found; refused where they are something else or could be two things."""
-    reading = kinds.read(held.values, asked.kind, asked.format)
+    reading = kinds.read(held.values, requested.kind, requested.format)
     if reading is None:
-        raise RequestError(f"Column {held.name!r} of type {held.values.type} cannot be declared {asked.kind}.")
+        raise RequestError(f"Column {held.name!r} of type {held.values.type} cannot be declared {requested.kind}.")
     if reading.unfit is not None:
         raise RequestError(
             f"Column {held.name!r}: {held.rows(reading.unfit)} value(s) are {reading.unfit_because}{held.where(reading.unfit)}. "

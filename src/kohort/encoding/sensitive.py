@@ -41,7 +41,7 @@ class SensitiveColumn:
     """One sensitive column that something is promised about."""
 
     name: str
-    asked: SensitivePromise
+    promise: SensitivePromise
     codes: NDArray[np.int64]
     """(rows): 0, 1, ... without gaps."""
     limits: NDArray[np.float64]
@@ -71,11 +71,11 @@ def encode_sensitive(
     """The sensitive columns about which something is promised; every mistake at once."""
     sensitive: list[SensitiveColumn] = []
     problems: list[str] = []
-    for name, asked in sensitive_promises.items():
-        if asked.asked:
+    for name, promise in sensitive_promises.items():
+        if promise.requested:
             with gathered(problems):
                 held, places = distinct(same_zeros(table.column(name)), name, schema.missing)
-                sensitive.append(sensitive_column_of(held, schema, asked).take(places))
+                sensitive.append(sensitive_column_of(held, schema, promise).take(places))
     if problems:
         raise RequestError(problems)
     return tuple(sensitive)
@@ -105,27 +105,27 @@ def nobody(name: str, rows: int, first: int | None) -> RequestError:
     )
 
 
-def sensitive_column_of(held: Distinct, schema: Schema, asked: SensitivePromise) -> SensitiveColumn:
+def sensitive_column_of(held: Distinct, schema: Schema, promise: SensitivePromise) -> SensitiveColumn:
     """A sensitive column by its different values alone: the codes are those of the values, the last is for missing."""
     name, values = held.name, held.values
     texts, by_text = by_bytes(values, name)
     scale, ranks = Scale(), by_text[:-1]
-    if asked.t is not None and asked.distance == "ordered":
+    if promise.t is not None and promise.distance == "ordered":
         scale, ranks = _order(held, schema, by_text[:-1])
-    elif asked.t is not None and asked.distance == "tree":
+    elif promise.t is not None and promise.distance == "tree":
         scale, ranks = _tree(held, schema)
     gone = int(held.some_missing)
     codes = np.zeros(len(values) + 1, np.int64)  # the last entry is for missing
     codes[np.argsort(ranks, kind="stable")] = np.arange(gone, gone + len(values))
-    leaves = np.concatenate([[-1] * gone, np.sort(ranks)]).astype(np.int64) if asked.distance == "tree" else None
+    leaves = np.concatenate([[-1] * gone, np.sort(ranks)]).astype(np.int64) if promise.distance == "tree" else None
     code_of_text = dict(zip(texts.to_pylist(), codes[:-1][np.argsort(by_text[:-1])].tolist(), strict=True))
     if gone:
         code_of_text[MISSING] = 0
-    return SensitiveColumn(name, asked, codes, _limits(name, asked, code_of_text, gone + len(values)), scale, leaves)
+    return SensitiveColumn(name, promise, codes, _limits(name, promise, code_of_text, gone + len(values)), scale, leaves)
 
 
-def _limits(name: str, asked: SensitivePromise, code_of_text: Mapping[str, int], values: int) -> NDArray[np.float64]:
-    default, named = asked.limits
+def _limits(name: str, promise: SensitivePromise, code_of_text: Mapping[str, int], values: int) -> NDArray[np.float64]:
+    default, named = promise.limits
     absent = [text for text in named if text not in code_of_text]
     if absent:
         raise RequestError(
@@ -140,12 +140,12 @@ def _limits(name: str, asked: SensitivePromise, code_of_text: Mapping[str, int],
 
 def _order(held: Distinct, schema: Schema, by_text: NDArray[np.int64]) -> tuple[Scale, NDArray[np.int64]]:
     """The rank of each value: on its tree, or by its number or date, equal ones by their text."""
-    name, asked = held.name, schema.columns[held.name]
-    if name in schema.trees or isinstance(asked.hierarchy, Rule):
+    name, declared = held.name, schema.columns[held.name]
+    if name in schema.trees or isinstance(declared.hierarchy, Rule):
         return _tree(held, schema)
     if not len(held.values):
         return Scale(), by_text
-    reading = read_values(held, asked)
+    reading = read_values(held, declared)
     if reading.numbers is None:
         raise RequestError(
             f"Column {name!r} holds text, which has no order for t_distance=ordered. Give it one (--hierarchy "
@@ -159,11 +159,11 @@ def _order(held: Distinct, schema: Schema, by_text: NDArray[np.int64]) -> tuple[
 
 def _tree(held: Distinct, schema: Schema) -> tuple[Scale, NDArray[np.int64]]:
     """The tree of the values, and the leaf of each."""
-    name, asked = held.name, schema.columns[held.name]
+    name, declared = held.name, schema.columns[held.name]
     if name in schema.trees:
         axis = TreeAxis(name, schema.trees[name])
-    elif isinstance(asked.hierarchy, Rule):
-        axis = made_axis(held, asked, asked.hierarchy)
+    elif isinstance(declared.hierarchy, Rule):
+        axis = made_axis(held, declared, declared.hierarchy)
     else:
         raise RequestError(f"Column {name!r} has no tree for t_distance=tree. Give it one (--hierarchy {name}=FILE).")
-    return Scale(axis.tree), on_tree(held, asked, axis).codes[:-1] - 1
+    return Scale(axis.tree), on_tree(held, declared, axis).codes[:-1] - 1

@@ -156,7 +156,11 @@ class Job(BaseModel):
 
     def measured(self) -> list[str]:
         """Sensitive columns between whose values a distance counts that needs a tree or an order."""
-        return [name for name, asked in self.sensitive_promises().items() if asked.t is not None and asked.distance != "equal"]
+        return [
+            name
+            for name, requested in self.sensitive_promises().items()
+            if requested.t is not None and requested.distance != "equal"
+        ]
 
     def compared(self) -> list[str]:
         """Sensitive columns that the method looks at too."""

@@ -135,10 +135,12 @@ def _take_role(columns: dict[str, Any], name: str, role: str) -> None:
 
 def column_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
     columns = nested["columns"]
-    asked = {name: column for name, column in columns.items() if isinstance(column, Mapping)} if isinstance(columns, dict) else {}
-    if not any(column.get("role") == "quasi" for column in asked.values()):
+    requested = (
+        {name: column for name, column in columns.items() if isinstance(column, Mapping)} if isinstance(columns, dict) else {}
+    )
+    if not any(column.get("role") == "quasi" for column in requested.values()):
         yield "No quasi-identifier is named. Say with quasi (--quasi a,b) which columns others may know of a person."
-    for name, column in asked.items():
+    for name, column in requested.items():
         role = column.get("role")
         given = [setting for setting in QUASI_ONLY if setting in column]
         if role in ROLES and role != "quasi" and given:
@@ -148,7 +150,7 @@ def column_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
             yield f"Column {name!r} is {role}: {', '.join(promised)} only serves sensitive columns."
         if role in ROLES and role != "other" and column.get("allow"):
             yield f"Column {name!r} is {role}: allow only serves columns with the role other."
-    units = [name for name, column in asked.items() if column.get("role") == "unit"]
+    units = [name for name, column in requested.items() if column.get("role") == "unit"]
     if len(units) > 1:
         yield f"{len(units)} columns are units: {listed(units)}. One column says which rows belong to one person."
 
@@ -160,9 +162,9 @@ def promise_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
     sensitive = {
         name: column for name, column in columns.items() if isinstance(column, dict) and column.get("role") == "sensitive"
     }
-    asked = [setting for setting in SETTINGS if promise.get(setting) is not None]
-    if asked and not sensitive:
-        yield f"{', '.join(asked)} speaks of sensitive columns, and none is named. Name them with sensitive (--sensitive s)."
+    requested = [setting for setting in SETTINGS if promise.get(setting) is not None]
+    if requested and not sensitive:
+        yield f"{', '.join(requested)} speaks of sensitive columns, and none is named. Name them with sensitive (--sensitive s)."
     for measure, setting in (("t_distance", "t"), ("beta_kind", "beta")):
         for table in (promise, *sensitive.values()):
             if table.get(measure) is not None and table.get(setting) is None and promise.get(setting) is None:

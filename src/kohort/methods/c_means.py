@@ -29,14 +29,14 @@ def partition(points: Points, constraints: Constraints, options: FeatureOptions,
     if points.rows < 2 * constraints.k:
         return Partition(np.zeros(points.rows, np.int64))
     clusters = CentroidClusters(points, constraints, options, seed, progress, exact=False)
-    asked = np.array(compared(points, options).weights)
-    clusters.weigh(np.full(len(asked), 1 / len(asked)))
+    requested = np.array(compared(points, options).weights)
+    clusters.weigh(np.full(len(requested), 1 / len(requested)))
     before = np.full(points.rows, -1)
     for number in range(ROUNDS):
         labels = clusters.nearest()
         clusters.move(labels)
         _distance, totals, _squares = clusters.spread(labels)
-        clusters.weigh(_weights(totals, asked))
+        clusters.weigh(_weights(totals, requested))
         if np.array_equal(labels, before):
             break
         before = labels
@@ -44,9 +44,9 @@ def partition(points: Points, constraints: Constraints, options: FeatureOptions,
     return Partition(merged(before, clusters.nearest_of(np.bincount(before, minlength=clusters.count) < constraints.k)))
 
 
-def _weights(totals: NDArray[np.int64], asked: NDArray[np.float64]) -> NDArray[np.float64]:
+def _weights(totals: NDArray[np.int64], requested: NDArray[np.float64]) -> NDArray[np.float64]:
     """In proportion to 1/D, their sum 1."""
-    shares = [weight / total if total else 0.0 for total, weight in zip(totals.tolist(), asked.tolist(), strict=True)]
+    shares = [weight / total if total else 0.0 for total, weight in zip(totals.tolist(), requested.tolist(), strict=True)]
     whole = sum(shares)
     return np.array([share / whole if whole else 1 / len(shares) for share in shares])
 

@@ -50,7 +50,7 @@ class Entry:
     def row(self) -> dict[str, Any]:
         """Flat, for a CSV file."""
         figures = {name: self.loss.get(name) for name in LOSSES}
-        asked = self.queries or {}
+        requested = self.queries or {}
         flat = {
             "method": self.method,
             "k": self.k,
@@ -60,9 +60,9 @@ class Entry:
             "smallest_class": self.smallest,
             "suppressed": self.suppressed,
             "cpu_seconds": self.seconds,
-            "query_error": asked.get("error"),
-            "query_error_median": asked.get("median"),
-            "query_error_p95": asked.get("p95"),
+            "query_error": requested.get("error"),
+            "query_error_median": requested.get("median"),
+            "query_error_p95": requested.get("p95"),
             **self._distances(),
             "clusterings_agree": self.agreement,
             "refused": self.refused,

@@ -94,8 +94,8 @@ class Column(SensitivePromise):
         """(name, statistic) of what is published of this column; a mean is a column beside, or instead of, the range."""
         if self.role != "quasi":
             return [(name, "value")] if self.role in ("sensitive", "other") else []
-        asked = ("range", "mean") if self.statistic == "both" else (self.statistic,)
-        return [(f"{name}.mean" if statistic == "mean" else name, statistic) for statistic in asked]
+        requested = ("range", "mean") if self.statistic == "both" else (self.statistic,)
+        return [(f"{name}.mean" if statistic == "mean" else name, statistic) for statistic in requested]
 
 
 @dataclass(frozen=True)
@@ -113,8 +113,8 @@ class Schema:
         """The step on whose multiples a column of numbers ends its ranges, exactly as it is written; None if they are tight."""
         if self.ranges == "tight":
             return None
-        asked = self.columns[name].step or (WHOLE_STEP if whole else DECIMAL_STEP)
-        return Decimal(int(asked)) if asked.is_integer() and asked < 2**63 else Decimal(str(asked))
+        requested = self.columns[name].step or (WHOLE_STEP if whole else DECIMAL_STEP)
+        return Decimal(int(requested)) if requested.is_integer() and requested < 2**63 else Decimal(str(requested))
 
     @property
     def quasi(self) -> list[str]:
@@ -138,9 +138,9 @@ class Schema:
         ]
 
 
-def resolve(columns: Mapping[str, Column], table: pa.Table, **asked: Any) -> Schema:
+def resolve(columns: Mapping[str, Column], table: pa.Table, **requested: Any) -> Schema:
     """Bind what is asked of columns to a table; every mistake at once. The settings are those of `bind`."""
-    schema = _named(columns, table.column_names, **asked)
+    schema = _named(columns, table.column_names, **requested)
     problems = _header_problems(schema, table.schema)
     with gathered(problems):
         require_rows(schema, table.num_rows, lambda name: _looks_personal(table.column(name)))
@@ -149,11 +149,11 @@ def resolve(columns: Mapping[str, Column], table: pa.Table, **asked: Any) -> Sch
     return schema
 
 
-def bind(columns: Mapping[str, Column], header: pa.Schema, **asked: Any) -> Schema:
+def bind(columns: Mapping[str, Column], header: pa.Schema, **requested: Any) -> Schema:
     """The same for a table whose rows are not at hand: only its columns and their types. `folder` may hold trees named after
     columns; `measured` are sensitive columns whose values need a tree or an order.
     """
-    schema = _named(columns, header.names, **asked)
+    schema = _named(columns, header.names, **requested)
     problems = _header_problems(schema, header)
     if problems:
         raise RequestError(problems)
@@ -266,9 +266,9 @@ def require_names(names: Sequence[str]) -> None:
         )
 
 
-def unknown_columns(asked: Iterable[str], names: list[str]) -> list[str]:
+def unknown_columns(requested: Iterable[str], names: list[str]) -> list[str]:
     """What to say of columns that are not in the table. A header that may be somebody's record is not shown."""
-    columns = list(asked)
+    columns = list(requested)
     unknown = [name for name in columns if name not in names]
     if not unknown:
         return []

@@ -158,7 +158,7 @@ class SensitivePromise(BaseModel):
         return given
 
     @property
-    def asked(self) -> list[str]:
+    def requested(self) -> list[str]:
         """The names of `DEFINITIONS` that are promised."""
         return [name for name in SENSITIVE_PROMISES if getattr(self, name) is not None]
 

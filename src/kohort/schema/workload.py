@@ -65,8 +65,8 @@ class Workload:
     @property
     def columns(self) -> list[str]:
         """Every column that is asked of, in the order of the queries."""
-        asked = (column for query in self.queries for column in (*(p.column for p in query.where), query.column))
-        return [column for column in dict.fromkeys(asked) if column is not None]
+        requested = (column for query in self.queries for column in (*(p.column for p in query.where), query.column))
+        return [column for column in dict.fromkeys(requested) if column is not None]
 
     @classmethod
     def load(cls, source: Workload | Mapping[str, Any] | str | os.PathLike[str]) -> Workload:
@@ -134,8 +134,8 @@ def _query(given: Any, problems: list[str], where: str) -> Query:
     elif predicates and isinstance(predicates[0], str):
         problems.append(f'{where}: where must be a list of lists, also for one predicate: [["age", ">=", 30]].')
         predicates = []
-    asked = tuple(predicate for one in predicates for predicate in _predicate(one, problems, where))
-    return Query(asked, aggregate, column if isinstance(column, str) else None, float(weight))
+    requested = tuple(predicate for one in predicates for predicate in _predicate(one, problems, where))
+    return Query(requested, aggregate, column if isinstance(column, str) else None, float(weight))
 
 
 def _predicate(given: Any, problems: list[str], where: str) -> Iterator[Predicate]:

@@ -38,19 +38,19 @@ ASKED: tuple[dict[str, Any], ...] = (
 def gives_the_same_release(engine: str) -> None:
     """Same job, same release, whatever ran it: equal multisets of (quasi-identifiers as they were, box, sensitive values)."""
     for number, table in enumerate(_tables()):
-        for asked in ASKED[number::2]:  # each of them once: a run on a cluster takes seconds
-            require_same(engine, table, {"quasi": QUASI, "sensitive": "s1", "seed": number, **asked})
+        for requested in ASKED[number::2]:  # each of them once: a run on a cluster takes seconds
+            require_same(engine, table, {"quasi": QUASI, "sensitive": "s1", "seed": number, **requested})
 
 
 def counts_persons(engine: str) -> None:
     """A person with several rows counts once, in parts of a table too."""
-    asked = (
+    requested = (
         ({"method": "mondrian", "k": 4, "l": 2}, {"method": "mondrian", "k": 134}),  # the latter are more than there are
         ({"method": "k-member", "k": 3, "block": 50},),
     )
     for number, table in enumerate(_tables()):
         whose = pa.array([f"P{row * 7919 % (table.num_rows // 3)}" for row in range(table.num_rows)])
-        for promised in asked[number]:
+        for promised in requested[number]:
             columns = {"quasi": QUASI, "sensitive": "s1", "unit": "who", "seed": number}
             require_same(engine, table.append_column("who", whose), {**columns, **promised})
 
@@ -58,27 +58,27 @@ def counts_persons(engine: str) -> None:
 def refuses_with_a_way_out(engine: str) -> None:
     """What cannot be done part by part is done at once, or refused with a clear sentence."""
     table = next(_tables())
-    for asked in ({"method": "incognito"}, {"method": "mondrian", "effort": 1}, {"method": "k-member", "block": 0}):
-        job = Job.build(quasi=QUASI, sensitive="s1", k=3, seed=1, **asked)
+    for requested in ({"method": "incognito"}, {"method": "mondrian", "effort": 1}, {"method": "k-member", "block": 0}):
+        job = Job.build(quasi=QUASI, sensitive="s1", k=3, seed=1, **requested)
         for rows in PARTS:
             found = released(ENGINES[engine](job, Progress(1), rows), table)
             assert not isinstance(found, KohortError) or (rows and "(--" in str(found)), str(found)
 
 
-def require_same(engine: str, table: pa.Table, asked: Mapping[str, Any]) -> None:
+def require_same(engine: str, table: pa.Table, requested: Mapping[str, Any]) -> None:
     """A job gives what it gives in memory, in parts and in one piece."""
-    shown, also = with_originals(table, asked["quasi"])
-    job = Job.build(**{**asked, **also})
+    shown, also = with_originals(table, requested["quasi"])
+    job = Job.build(**{**requested, **also})
     expected = released(ENGINES["memory"](job, Progress(1)), shown)
     for rows in PARTS:
         found = released(ENGINES[engine](job, Progress(2), rows), shown)
         if isinstance(expected, KohortError) or isinstance(found, KohortError):
-            assert type(found) is type(expected), (rows, asked, found, expected)
+            assert type(found) is type(expected), (rows, requested, found, expected)
             continue
-        assert found[0] == expected[0], (rows, asked)
-        assert found[1].class_sizes.tolist() == expected[1].class_sizes.tolist(), (rows, asked)
+        assert found[0] == expected[0], (rows, requested)
+        assert found[1].class_sizes.tolist() == expected[1].class_sizes.tolist(), (rows, requested)
         for name, value in _of_classes(expected[1].loss).items():
-            assert abs(found[1].loss.to_dict()[name] - value) <= 1e-9 * max(1.0, abs(value)), (name, rows, asked)
+            assert abs(found[1].loss.to_dict()[name] - value) <= 1e-9 * max(1.0, abs(value)), (name, rows, requested)
 
 
 def _of_classes(loss: Loss) -> dict[str, float]:

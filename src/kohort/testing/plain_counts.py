@@ -85,14 +85,14 @@ def disclosure(here: Held, everybody: Held) -> float:
     return max(abs(math.log2(here.shares[value] / share)) for value, share in everybody.shares.items())
 
 
-def _keeps_alpha(asked: SensitivePromise, here: Held, _everybody: Held) -> bool:
-    limit, limits = asked.limits
+def _keeps_alpha(requested: SensitivePromise, here: Held, _everybody: Held) -> bool:
+    limit, limits = requested.limits
     return all(count <= limits.get(value or "", limit) * here.persons + TINY for value, count in here.counts.items())
 
 
-def _keeps_beta(asked: SensitivePromise, here: Held, everybody: Held) -> bool:
-    beta = asked.beta or 0.0
-    basic = asked.beta_kind == "basic"
+def _keeps_beta(requested: SensitivePromise, here: Held, everybody: Held) -> bool:
+    beta = requested.beta or 0.0
+    basic = requested.beta_kind == "basic"
     return all(
         gain(here, everybody, value) <= (beta if basic else min(beta, -math.log(everybody.shares[value]))) + TINY
         for value in here.counts
@@ -101,14 +101,14 @@ def _keeps_beta(asked: SensitivePromise, here: Held, everybody: Held) -> bool:
 
 KEEPS: dict[str, Callable[[SensitivePromise, Held, Held], bool]] = {
     "alpha": _keeps_alpha,
-    "l": lambda asked, here, _: len(here.counts) >= (asked.l or 0),
-    "entropy_l": lambda asked, here, _: entropy_l(here) >= (asked.entropy_l or 0) - TINY,
-    "recursive_l": lambda asked, here, _: (
-        asked.recursive_l is None or recursive_c(here, asked.recursive_l.l) < asked.recursive_l.c
+    "l": lambda requested, here, _: len(here.counts) >= (requested.l or 0),
+    "entropy_l": lambda requested, here, _: entropy_l(here) >= (requested.entropy_l or 0) - TINY,
+    "recursive_l": lambda requested, here, _: (
+        requested.recursive_l is None or recursive_c(here, requested.recursive_l.l) < requested.recursive_l.c
     ),
-    "t": lambda asked, here, everybody: distance(here, everybody, asked.distance) <= (asked.t or 0) + TINY,
+    "t": lambda requested, here, everybody: distance(here, everybody, requested.distance) <= (requested.t or 0) + TINY,
     "beta": _keeps_beta,
-    "delta": lambda asked, here, everybody: disclosure(here, everybody) < (asked.delta or 0),
+    "delta": lambda requested, here, everybody: disclosure(here, everybody) < (requested.delta or 0),
 }
 """Whether one class keeps what is asked, given the distribution of the whole release."""
 
@@ -120,14 +120,16 @@ def broken(
     whose = range(len(rows)) if persons is None else persons
     small = any(len({whose[row] for row in members}) < job.promise.k for members in classes)
     found = ["k"] if small or not classes else []
-    for name, asked in job.sensitive_promises().items():
-        if not asked.asked:
+    for name, requested in job.sensitive_promises().items():
+        if not requested.requested:
             continue
         values = [value_of(row[name], job) for row in rows]
         everybody = Held.by(range(len(rows)), whose, values)
         groups = [Held.by(members, whose, values) for members in classes]
         found += [
-            f"{name}.{promise}" for promise in asked.asked if not all(KEEPS[promise](asked, here, everybody) for here in groups)
+            f"{name}.{promise}"
+            for promise in requested.requested
+            if not all(KEEPS[promise](requested, here, everybody) for here in groups)
         ]
     return found
 

@@ -39,7 +39,7 @@ def kept_alone(method: Method, promise: str) -> None:
 
 def kept_for_persons(method: Method, promise: str) -> None:
     """The same where a person has several rows: persons are counted, and the column that tells them apart is withheld."""
-    of_persons = PARAMETERS[promise].map(lambda asked: {**asked, "unit": ["person"]})
+    of_persons = PARAMETERS[promise].map(lambda requested: {**requested, "unit": ["person"]})
     with_promises(method, of_persons, require_kept, EXAMPLES_PER_PROMISE)
 
 
@@ -49,10 +49,10 @@ def kept_in_many_classes(method: Method, promise: str) -> None:
     least = 2 if method.recodes_globally or merges_only else 8
     table = large_table()
     for option in option_sets(method):
-        for asked in BINDING[promise]:
+        for requested in BINDING[promise]:
             for roles in ({"drop": "person"}, {"unit": "person"}):
                 job = {"quasi": table.column_names[:4], "sensitive": "secret", "method": method.name, "option": option, "seed": 7}
-                release = require_kept(table, Job.build(**job, **roles, **asked, k=4))
+                release = require_kept(table, Job.build(**job, **roles, **requested, k=4))
                 if release is None and method.may_refuse:
                     continue
                 assert release is not None
@@ -61,13 +61,13 @@ def kept_in_many_classes(method: Method, promise: str) -> None:
 
 def kept_in_corners(method: Method, promise: str) -> None:
     """A sensitive column of one value, of different ones only, of missing ones only; one of thousands of values."""
-    for asked in TYPICAL[promise]:
+    for requested in TYPICAL[promise]:
         for _title, table in special_sensitive():
-            require_kept(table, job_for(method, {}, 3, hierarchy={"tree": TREE}, **asked))
+            require_kept(table, job_for(method, {}, 3, hierarchy={"tree": TREE}, **requested))
     table = many_sensitive(4_000 if method.in_blocks else 20_000)
-    for asked in TYPICAL[promise]:
+    for requested in TYPICAL[promise]:
         quasi = table.column_names[:3]
-        require_kept(table, Job.build(quasi=quasi, sensitive="secret", method=method.name, k=5, seed=7, block=1_000, **asked))
+        require_kept(table, Job.build(quasi=quasi, sensitive="secret", method=method.name, k=5, seed=7, block=1_000, **requested))
 
 
 def changes_nothing_if_kept(method: Method, promise: str) -> None:
@@ -105,7 +105,7 @@ def kept_together(method: Method) -> None:
 
     @st.composite
     def several(draw: st.DrawFn) -> dict[str, Any]:
-        asked: dict[str, Any] = {
+        requested: dict[str, Any] = {
             "suppress": draw(st.sampled_from((0, 0, 0.1, 0.3))),
             "suppressed": draw(st.sampled_from(("leave", "star"))),
             "unit": draw(st.sampled_from(((), (), ("person",)))),
@@ -113,8 +113,8 @@ def kept_together(method: Method) -> None:
             "ranges": draw(st.sampled_from(("tight", "grid"))),
         }
         for promise in draw(st.lists(st.sampled_from(SENSITIVE_PROMISES), min_size=2, max_size=4, unique=True)):
-            asked |= draw(PARAMETERS[promise])
-        return asked
+            requested |= draw(PARAMETERS[promise])
+        return requested
 
     with_promises(method, several(), require_kept, EXAMPLES)
 
@@ -124,8 +124,8 @@ def kept_by_each_column(method: Method) -> None:
 
     @st.composite
     def by_column(draw: st.DrawFn) -> dict[str, Any]:
-        asked: dict[str, Any] = {"sensitive": ("secret", "score")}
-        for column in asked["sensitive"]:
+        requested: dict[str, Any] = {"sensitive": ("secret", "score")}
+        for column in requested["sensitive"]:
             drawn = draw(PARAMETERS[draw(st.sampled_from(SENSITIVE_PROMISES))])
             for name, value in drawn.items():
                 if isinstance(value, Mapping):
@@ -133,8 +133,8 @@ def kept_by_each_column(method: Method) -> None:
                 elif column == "score" and value == "tree":
                     value = "ordered"  # noqa: PLW2901
                 if value is not None:
-                    asked.setdefault(name, {})[column] = value
-        return asked
+                    requested.setdefault(name, {})[column] = value
+        return requested
 
     with_promises(method, by_column(), require_kept, EXAMPLES)
 
@@ -147,16 +147,16 @@ def kept_when_improved(method: Method) -> None:
 
     @st.composite
     def searches(draw: st.DrawFn) -> dict[str, Any]:
-        asked: dict[str, Any] = {
+        requested: dict[str, Any] = {
             "effort": draw(st.integers(1, 3)),
             "objective": draw(st.sampled_from(get_args(Objective))),
             "suppress": draw(st.sampled_from((0, 0, 0.2))),
             "unit": draw(st.sampled_from(((), ("person",)))),
             "ranges": draw(st.sampled_from(("tight", "grid"))),
         }
-        if asked["objective"] == "class":
-            asked["label"] = draw(st.sampled_from(("ward", "few")))
-        return asked | draw(PARAMETERS[draw(st.sampled_from(("k", *SENSITIVE_PROMISES)))])
+        if requested["objective"] == "class":
+            requested["label"] = draw(st.sampled_from(("ward", "few")))
+        return requested | draw(PARAMETERS[draw(st.sampled_from(("k", *SENSITIVE_PROMISES)))])
 
     with_promises(method, searches(), require_kept, EXAMPLES)
 

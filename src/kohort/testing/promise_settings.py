@@ -68,14 +68,14 @@ STRONGEST: dict[str, Callable[[Sequence[Held], Held], dict[str, Any]]] = {
 """The strongest settings that groups keep."""
 
 
-def _fitting(asked: dict[str, Any], table: pa.Table) -> dict[str, Any] | None:
+def _fitting(requested: dict[str, Any], table: pa.Table) -> dict[str, Any] | None:
     """Settings without limits for values that nobody holds: naming those is a mistake of its own."""
-    alpha = asked.get("alpha")
-    if not isinstance(alpha, Mapping) or "sensitive" in asked:
-        return asked
-    held = {"default", *table.column("secret").to_pylist()}.difference(asked.get("missing", ()))
+    alpha = requested.get("alpha")
+    if not isinstance(alpha, Mapping) or "sensitive" in requested:
+        return requested
+    held = {"default", *table.column("secret").to_pylist()}.difference(requested.get("missing", ()))
     fitting = {value: share for value, share in alpha.items() if value in held}
-    return {**asked, "alpha": fitting} if fitting else None
+    return {**requested, "alpha": fitting} if fitting else None
 
 
 def with_promises(
@@ -85,8 +85,8 @@ def with_promises(
     sets = option_sets(method)
     for option in sets:
 
-        def on_random(option: dict[str, Any], table: pa.Table, k: int, asked: dict[str, Any]) -> None:
-            fitting = _fitting(asked, table)
+        def on_random(option: dict[str, Any], table: pa.Table, k: int, requested: dict[str, Any]) -> None:
+            fitting = _fitting(requested, table)
             if fitting is not None:
                 with refusals_allowed(method):
                     test(table, job_for(method, option, k, **fitting))

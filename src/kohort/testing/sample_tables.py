@@ -130,11 +130,11 @@ def large_table() -> pa.Table:
     return table.drop_columns("s1").append_column("secret", secret).append_column("person", person)
 
 
-def enough_for_threads(method: Method, option: dict[str, Any], **asked: Any) -> tuple[pa.Table, Job]:
+def enough_for_threads(method: Method, option: dict[str, Any], **requested: Any) -> tuple[pa.Table, Job]:
     """A table that is worked on in several parts at once, and a job for it."""
     table = datasets.census(3_000 if method.in_blocks else 70_000, quasi=5)
     columns = {"quasi": table.column_names[:5], "sensitive": "s1"}
-    return table, Job.build(**columns, method=method.name, option=option, k=10, seed=7, block=1_000, **asked)
+    return table, Job.build(**columns, method=method.name, option=option, k=10, seed=7, block=1_000, **requested)
 
 
 def job_for(

@@ -24,7 +24,7 @@ UNSEEN = "rows were counted: which of them belong to one person cannot be seen i
 
 
 @dataclass(frozen=True)
-class Asked:
+class RequestedChecks:
     """The promises that a file can be asked about."""
 
     sensitive_promises: Mapping[str, SensitivePromise]
@@ -36,7 +36,7 @@ class Asked:
     not_run: Sequence[Check]
 
     @classmethod
-    def of(cls, job: Job, release: pa.Table | Path, names: Sequence[str]) -> Asked:
+    def of(cls, job: Job, release: pa.Table | Path, names: Sequence[str]) -> RequestedChecks:
         sensitive_promises, not_run, units = job.sensitive_promises(), [], None
         for unit in job.names("unit"):
             if unit in names:
@@ -46,11 +46,11 @@ class Asked:
             not_run.append(Check("persons", "seen", "not in the file", "fail", f"{UNSEEN}; --drop {unit} asks for rows"))
             for (
                 name,
-                asked,
+                requested,
             ) in sensitive_promises.items():  # shares of rows are not those of persons; different values are the same
-                unseen = [promise for promise in asked.asked if promise != "l"]
+                unseen = [promise for promise in requested.requested if promise != "l"]
                 not_run += [Check(f"{promise} {name}", None, None, "not run", UNSEEN) for promise in unseen]
-            sensitive_promises = {name: SensitivePromise(l=asked.l) for name, asked in sensitive_promises.items()}
+            sensitive_promises = {name: SensitivePromise(l=requested.l) for name, requested in sensitive_promises.items()}
         quasi = [job.columns[name] for name in job.names("quasi")]
         untyped = [one for one in quasi if one.kind is None and one.step is None and one.hierarchy is None]
         if job.ranges == "grid" and untyped:
@@ -68,11 +68,11 @@ def _value_distances(
 ) -> dict[str, ValueDistance]:
     """How far values are apart, where that takes a tree or an order."""
     measured = {
-        name: SensitivePromise(t=asked.t, t_distance=asked.t_distance)
-        for name, asked in sensitive_promises.items()
+        name: SensitivePromise(t=requested.t, t_distance=requested.t_distance)
+        for name, requested in sensitive_promises.items()
         if name in job.measured()
     }
-    measured = {name: asked for name, asked in measured.items() if asked.t is not None}
+    measured = {name: requested for name, requested in measured.items() if requested.t is not None}
     if not measured:
         return {}
     trees, problems = load_trees(job.columns, job.hierarchies, measured)

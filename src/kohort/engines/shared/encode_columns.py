@@ -21,7 +21,7 @@ from kohort.schema.columns import Schema
 
 def coded_columns(job: Job) -> list[str]:
     """The columns whose different values must be known."""
-    promised = [name for name, asked in job.sensitive_promises().items() if asked.asked]
+    promised = [name for name, promise in job.sensitive_promises().items() if promise.requested]
     label = [job.label] if job.label is not None else []
     return list(dict.fromkeys([*job.names("quasi"), *promised, *label, *job.compared()]))
 
@@ -31,10 +31,10 @@ def coded_table(job: Job, schema: Schema, held: Mapping[str, Distinct], rows: in
     problems: list[str] = []
     codings: dict[str, Coding] = {}
     sensitive: list[SensitiveColumn] = []
-    for name, asked in job.sensitive_promises().items():
-        if asked.asked:
+    for name, promise in job.sensitive_promises().items():
+        if promise.requested:
             with gathered(problems):
-                sensitive.append(sensitive_column_of(held[name], schema, asked))
+                sensitive.append(sensitive_column_of(held[name], schema, promise))
     for name in dict.fromkeys([*schema.quasi, *job.compared()]):
         with gathered(problems):
             codings[name] = coding_of(held[name], schema)

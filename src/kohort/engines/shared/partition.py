@@ -77,15 +77,19 @@ def require_parts(job: Job, constraints: Constraints, engine: str, why: str) -> 
     problems = []
     if not (method.in_blocks and job.block) and not _is_plain_cutting(job):
         if method.name == "mondrian":
-            asked = "effort" if job.rounds else "suppress" if job.suppress else "relaxed"
-            problems.append(f"mondrian with {asked} looks at the whole table at once. Leave {asked} out, or take another method")
+            requested = "effort" if job.rounds else "suppress" if job.suppress else "relaxed"
+            problems.append(
+                f"mondrian with {requested} looks at the whole table at once. Leave {requested} out, or take another method"
+            )
         elif method.in_blocks:
             problems.append(f"{method.name} without blocks (--block 0) looks at the whole table at once. Give it blocks")
         else:
             problems.append(f"{method.name} looks at the whole table at once. Take another method (--method auto)")
     if constraints.units is not None and (job.suppress or not constraints.growing_keeps):
-        asked = "suppress" if job.suppress else "promises other than k and l"
-        problems.append(f"Persons with several rows (unit) and {asked} take a look at the whole table at once. Leave {asked} out")
+        requested = "suppress" if job.suppress else "promises other than k and l"
+        problems.append(
+            f"Persons with several rows (unit) and {requested} take a look at the whole table at once. Leave {requested} out"
+        )
     if constraints.compared_with_table and job.suppress:
         problems.append("t, beta and delta compare with what is left after suppression. Leave suppress out")
     if problems:

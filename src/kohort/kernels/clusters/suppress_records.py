@@ -68,7 +68,7 @@ def _best_of_group(
     tally: Tally,
     members: GroupMembers,
     group: Whole,
-    asked: bool,  # whether more than rows must be counted
+    requested: bool,  # whether more than rows must be counted
     loaded: NDArray[np.int64],  # IN OUT (1): the group in the tally, or -1
     costs: NDArray[np.int64],  # scratch (axes, 3)
     alone: NDArray[np.int64],  # scratch (axes, 2)
@@ -89,7 +89,7 @@ def _best_of_group(
                 left += costs[i, 1] if alone[i, 0] == one else costs[i, 2] if alone[i, 1] == one else costs[i, 0]
             gain = size * whole - (size - 1) * left - lost
             if gain > best or (gain == best and who >= 0 and one < who):
-                if asked and not _is_valid_without(rules, tally, members, group, one, loaded):
+                if requested and not _is_valid_without(rules, tally, members, group, one, loaded):
                     continue
                 best, who = gain, one
     return best, who
@@ -120,7 +120,7 @@ def suppress(
     rules: Rules,
     tally: Tally,
     members: GroupMembers,
-    asked: bool,
+    requested: bool,
     budget: int,
     state: NDArray[np.int64],  # OUT state[0] = left out; IN state[1] = stop now
 ) -> None:
@@ -136,7 +136,7 @@ def suppress(
     for group in range(groups):
         if state[1] != 0:
             return
-        gains[group], best[group] = _best_of_group(axes, rules, tally, members, group, asked, loaded, costs, alone)
+        gains[group], best[group] = _best_of_group(axes, rules, tally, members, group, requested, loaded, costs, alone)
         winner[leaves + group] = group
     for node in range(leaves - 1, 0, -1):
         winner[node] = _better(winner[2 * node], winner[2 * node + 1], gains, best, members.rows)
@@ -146,7 +146,7 @@ def suppress(
         members.sizes[group] -= 1
         if loaded[0] == group:
             cross(tally.sums, tally.counts, tally.rows_of, members.sensitive, best[group], best[group] + 1, OUT)
-        gains[group], best[group] = _best_of_group(axes, rules, tally, members, group, asked, loaded, costs, alone)
+        gains[group], best[group] = _best_of_group(axes, rules, tally, members, group, requested, loaded, costs, alone)
         node = (leaves + group) // 2
         while node > 0:
             winner[node] = _better(winner[2 * node], winner[2 * node + 1], gains, best, members.rows)

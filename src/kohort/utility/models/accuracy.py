@@ -105,29 +105,29 @@ def mine(
     names = _required(aligned, target)
     _require_settings(folds, models)
     require_models()
-    asked = target_of(aligned, target)
-    rows = _drawn(np.flatnonzero(asked.original >= 0), most_rows, seed)
-    asked = asked.take(rows)
-    _require_target(asked, folds)
+    requested = target_of(aligned, target)
+    rows = _drawn(np.flatnonzero(requested.original >= 0), most_rows, seed)
+    requested = requested.take(rows)
+    _require_target(requested, folds)
     before, after = matrices(aligned, names, rows)
-    called = {name: "ridge" if name == "logistic" and asked.numbers is not None else name for name in models}
+    called = {name: "ridge" if name == "logistic" and requested.numbers is not None else name for name in models}
     found: dict[tuple[str, str], list[dict[str, float]]] = {}
     with _one_thread():
-        for trained, tested in _folds(asked.original, folds):
-            said = usual(asked, asked.original[trained], len(tested))
-            found.setdefault(("majority", ""), []).append(measured(asked, tested, said))
+        for trained, tested in _folds(requested.original, folds):
+            said = usual(requested, requested.original[trained], len(tested))
+            found.setdefault(("majority", ""), []).append(measured(requested, tested, said))
             for name, title in called.items():
-                for data, matrix, known in (("release", after, asked.released), ("original", before, asked.original)):
+                for data, matrix, known in (("release", after, requested.released), ("original", before, requested.original)):
                     learned = trained[known[trained] >= 0][: MOST_COMPARED if name == "neighbours" else None]
-                    predicted = predict(name, seed, asked, matrix[learned], known[learned], before[tested])
-                    found.setdefault((title, data), []).append(measured(asked, tested, predicted))
+                    predicted = predict(name, seed, requested, matrix[learned], known[learned], before[tested])
+                    found.setdefault((title, data), []).append(measured(requested, tested, predicted))
     scores = {key: _over_folds(parts) for key, parts in found.items()}
     return Mined(
         target=target,
-        task="classification" if asked.numbers is None else "regression",
+        task="classification" if requested.numbers is None else "regression",
         predictors=tuple(names),
         rows=len(rows),
-        rows_told=int(np.count_nonzero(asked.released >= 0)),
+        rows_told=int(np.count_nonzero(requested.released >= 0)),
         folds=folds,
         models={title: {data: scores[title, data] for data in ("release", "original")} for title in called.values()},
         majority=scores["majority", ""],
@@ -205,28 +205,28 @@ def require_target(table: pa.Table, schema: Schema, target: str) -> None:
         hint = nearest(target, carried)
         raise RequestError(f"Models are compared on a column that every method publishes as it is; {target!r} is none.{hint}")
     as_it_is = AlignedTables(table, table, schema)
-    asked = target_of(as_it_is, target)
-    _require_target(asked.take(np.flatnonzero(asked.original >= 0)), FOLDS)
+    requested = target_of(as_it_is, target)
+    _require_target(requested.take(np.flatnonzero(requested.original >= 0)), FOLDS)
     _learned_from(as_it_is, target)
 
 
-def _require_target(asked: Target, folds: int) -> None:
+def _require_target(requested: Target, folds: int) -> None:
     """Every fold must hold two classes, or two numbers, and every other part something to learn from."""
-    name, rows = asked.name, len(asked.original)
-    often = np.count_nonzero(np.bincount(asked.original, minlength=1) >= folds)
-    if asked.numbers is None and often < 2:
+    name, rows = requested.name, len(requested.original)
+    often = np.count_nonzero(np.bincount(requested.original, minlength=1) >= folds)
+    if requested.numbers is None and often < 2:
         raise RequestError(
-            f"Column {name!r} has {asked.classes} value(s), and {often} in at least {folds} rows, one for each fold: models need "
+            f"Column {name!r} has {requested.classes} value(s), and {often} in at least {folds} rows, one for each fold: models need "
             "two of them to tell apart. Choose another column."
         )
-    if asked.numbers is None and asked.classes > MOST_CLASSES:
+    if requested.numbers is None and requested.classes > MOST_CLASSES:
         raise RequestError(
-            f"Column {name!r} has {asked.classes} classes; models are made for {MOST_CLASSES}. Choose a coarser one."
+            f"Column {name!r} has {requested.classes} classes; models are made for {MOST_CLASSES}. Choose a coarser one."
         )
     if rows < 2 * folds:
         raise RequestError(f"Column {name!r} has values in {rows} rows, too few for {folds} folds. Ask for fewer.")
-    if any(not (asked.released[trained] >= 0).any() for trained, _tested in _folds(asked.original, folds)):
-        told = np.count_nonzero(asked.released >= 0)
+    if any(not (requested.released[trained] >= 0).any() for trained, _tested in _folds(requested.original, folds)):
+        told = np.count_nonzero(requested.released >= 0)
         raise RequestError(
             f"The release tells a single value of {name!r} in {told} of {rows} rows, too few to learn from. Choose another one."
         )

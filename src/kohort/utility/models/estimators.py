@@ -27,41 +27,41 @@ def _model(name: str, seed: int, rows: int, *, numbers: bool) -> Any:
 
 
 def predict(
-    name: str, seed: int, asked: Target, learned: Matrix, known: NDArray[np.int64], tested: Matrix
+    name: str, seed: int, requested: Target, learned: Matrix, known: NDArray[np.int64], tested: Matrix
 ) -> NDArray[np.float64]:
     """Per tested row: a probability for each class, or a number."""
     varies = (learned != learned[:1]).any(axis=0)  # from what is the same everywhere nothing can be learned but noise
     if not varies.any() or (known == known[0]).all():
-        return usual(asked, known, len(tested))
-    model = _model(name, seed, len(known), numbers=asked.numbers is not None)
-    if asked.numbers is not None:
-        return np.asarray(model.fit(learned[:, varies], asked.numbers[known]).predict(tested[:, varies]), np.float64)
+        return usual(requested, known, len(tested))
+    model = _model(name, seed, len(known), numbers=requested.numbers is not None)
+    if requested.numbers is not None:
+        return np.asarray(model.fit(learned[:, varies], requested.numbers[known]).predict(tested[:, varies]), np.float64)
     model.fit(learned[:, varies], known)
-    predicted = np.zeros((len(tested), asked.classes))
+    predicted = np.zeros((len(tested), requested.classes))
     predicted[:, model.classes_] = model.predict_proba(tested[:, varies])
     return predicted
 
 
-def usual(asked: Target, known: NDArray[np.int64], rows: int) -> NDArray[np.float64]:
+def usual(requested: Target, known: NDArray[np.int64], rows: int) -> NDArray[np.float64]:
     """What is said of every row where there is nothing to go by: the shares of the classes, or the mean."""
-    if asked.numbers is not None:
-        return np.full(rows, asked.numbers[known].mean())
-    return np.tile(np.bincount(known, minlength=asked.classes) / len(known), (rows, 1))
+    if requested.numbers is not None:
+        return np.full(rows, requested.numbers[known].mean())
+    return np.tile(np.bincount(known, minlength=requested.classes) / len(known), (rows, 1))
 
 
-def measured(asked: Target, tested: Rows, predicted: NDArray[np.float64]) -> dict[str, float]:
+def measured(requested: Target, tested: Rows, predicted: NDArray[np.float64]) -> dict[str, float]:
     from sklearn import metrics
 
-    truth = asked.original[tested]
-    if asked.numbers is not None:
-        numbers = asked.numbers[truth]
+    truth = requested.original[tested]
+    if requested.numbers is not None:
+        numbers = requested.numbers[truth]
         return {
             "r2": float(metrics.r2_score(numbers, predicted)),
             "mae": float(metrics.mean_absolute_error(numbers, predicted)),
         }
     said = predicted.argmax(axis=1)
-    rarer = int(np.argmin(np.bincount(asked.original, minlength=asked.classes)))
-    held = [rarer] if asked.classes == 2 else np.unique(truth).tolist()
+    rarer = int(np.argmin(np.bincount(requested.original, minlength=requested.classes)))
+    held = [rarer] if requested.classes == 2 else np.unique(truth).tolist()
     return {
         "accuracy": float(np.mean(said == truth)),
         "f1": float(metrics.f1_score(truth, said, labels=held, average="macro", zero_division=0)),

@@ -87,8 +87,8 @@ class Questions:
 
     def ask(self, release: pa.Table) -> Answers:
         """What a release answers. It has the columns that the schema says, in any order of rows."""
-        asked = _Release(release, self._schema, self._domains)
-        found = [asked.answer(query) for query in self.queries]
+        requested = _Release(release, self._schema, self._domains)
+        found = [requested.answer(query) for query in self.queries]
         estimates, matched, predicates = zip(*found, strict=True)
         is_whole = release.num_rows == self._rows  # of who was left out nothing is known
         exact = np.array(matched, np.bool_) & is_whole
@@ -137,11 +137,11 @@ class Answers:
 
     def table(self) -> pa.Table:
         """Query by query, the truth beside the answer. Private: a true count may be small."""
-        asked = self.workload.queries
+        requested = self.workload.queries
         return pa.table(
             {
-                "query": range(1, len(asked) + 1),
-                "aggregate": [query.aggregate for query in asked],
+                "query": range(1, len(requested) + 1),
+                "aggregate": [query.aggregate for query in requested],
                 "weight": self.weights,
                 "truth": self.truth,
                 "answer": self.estimate,

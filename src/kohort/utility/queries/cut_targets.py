@@ -52,20 +52,20 @@ def wanted(questions: Questions, points: Points, unseen: Collection[str]) -> Wan
     sizes = [points.axes[axis].size for axis, _bound in predicates]
     axis_sizes = [axis.size for axis in points.axes]
     extent = [_extent(axis, None) for axis in points.axes]
-    asked = [_extent(points.axes[axis], bound.spans) for axis, bound in predicates]
+    requested = [_extent(points.axes[axis], bound.spans) for axis, bound in predicates]
     nodes = [_node_runs(axis) for axis in points.axes]
-    asked_on: list[list[tuple[NDArray[np.bool_], float]]] = [[] for _ in points.axes]
+    requested_on: list[list[tuple[NDArray[np.bool_], float]]] = [[] for _ in points.axes]
     for held, share, (axis, _bound) in zip(codes, shares, predicates, strict=True):
-        asked_on[axis].append((held, share))
-    tolls = [_tolls(*axis) for axis in zip(points.axes, nodes, asked_on, strict=True)]
+        requested_on[axis].append((held, share))
+    tolls = [_tolls(*axis) for axis in zip(points.axes, nodes, requested_on, strict=True)]
     return Wanted(
         weight=np.array(weights),
         first=np.array(first, np.int64),
         axis=np.array([axis for axis, _bound in predicates], np.int64),
         anything=np.array([bound.spans.share(*_whole(bound.domain))[0] for _axis, bound in predicates]),
         start=np.cumsum([0, *sizes])[:-1],
-        before=np.concatenate([before for before, _upto in asked]),
-        upto=np.concatenate([upto for _before, upto in asked]),
+        before=np.concatenate([before for before, _upto in requested]),
+        upto=np.concatenate([upto for _before, upto in requested]),
         held=np.concatenate([np.cumsum(holds) for holds in codes]),
         axis_start=np.cumsum([0, *axis_sizes])[:-1],
         axis_before=np.concatenate([before for before, _upto in extent]),
@@ -97,11 +97,11 @@ def _shares(queries: list[BoundQuery], number_of: dict[str, int]) -> list[float]
 
 
 def _tolls(
-    axis: Axis, runs: tuple[NDArray[np.int64], NDArray[np.int64]], asked: list[tuple[NDArray[np.bool_], float]]
+    axis: Axis, runs: tuple[NDArray[np.int64], NDArray[np.int64]], requested: list[tuple[NDArray[np.bool_], float]]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """What straddling predicates costs: per code of numbers, summed up to it; per node of a tree."""
     jump, toll = np.zeros(axis.size), np.zeros(len(runs[0]))
-    for holds, share in asked:
+    for holds, share in requested:
         if isinstance(axis, TreeAxis):
             held = np.cumsum(holds)
             inside: NDArray[np.int64] = held[runs[1]] - held[runs[0] - 1]

@@ -164,10 +164,10 @@ def alike(codes: Sequence[Codes]) -> tuple[list[Codes], NDArray[np.float64]]:
 
 def domain_of(table: pa.Table, schema: Schema, name: str) -> Domain:
     """A column as its values are, or are declared to be; what could be two things is text."""
-    asked = schema.columns[name]
+    requested = schema.columns[name]
     held, places = distinct(table.column(name), name, schema.missing)
     values = held.values
-    reading = kinds.read(values, asked.kind, asked.format) or kinds.TEXT
+    reading = kinds.read(values, requested.kind, requested.format) or kinds.TEXT
     if reading.unfit is not None or reading.question:
         reading = kinds.TEXT
     tree = _tree_of(held, schema, reading)
@@ -178,17 +178,17 @@ def domain_of(table: pa.Table, schema: Schema, name: str) -> Domain:
     leaf_numbers = None
     if tree is not None:
         number_of: Mapping[str, Any] = dict(zip(as_text(values).to_pylist(), numbers, strict=True))
-        leaf_numbers = _numbers_of_leaves(tree, number_of, reading, asked.format)
+        leaf_numbers = _numbers_of_leaves(tree, number_of, reading, requested.format)
     return Domain(name, reading.kind, per_row, tree, leaf_numbers, reading.comma, reading.format)
 
 
 def _tree_of(held: Distinct, schema: Schema, reading: Reading) -> Tree | None:
     """What a column is published by: its tree if it is a quasi-identifier; text that is none has a flat one."""
-    name, asked = held.name, schema.columns[held.name]
+    name, requested = held.name, schema.columns[held.name]
     if name in schema.trees:
         return schema.trees[name]
-    if isinstance(asked.hierarchy, Rule) and asked.role == "quasi":
-        axis: TreeAxis = made_axis(held, asked, asked.hierarchy)
+    if isinstance(requested.hierarchy, Rule) and requested.role == "quasi":
+        axis: TreeAxis = made_axis(held, requested, requested.hierarchy)
         return axis.tree
     return flat(by_bytes(held.values, name)[0].to_pylist()) if reading.numbers is None else None
 
