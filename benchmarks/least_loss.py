@@ -105,8 +105,8 @@ def promises() -> None:
         sample = datasets.adult(quasi, (column,))
         job = Job.build(sample.job, k=5, seed=7, **asked)
         engine, seconds = run(sample.table, job)
-        leaf, told = engine.publish().loss.leaf, ", ".join(f"{name}={value}" for name, value in asked.items())
-        row(f"Adult, {column} {told}, {len(quasi)} QIs; ARX", 5, leaf, other, 1, seconds, smallest_class(engine, job))
+        leaf, notes = engine.publish().loss.leaf, ", ".join(f"{name}={value}" for name, value in asked.items())
+        row(f"Adult, {column} {notes}, {len(quasi)} QIs; ARX", 5, leaf, other, 1, seconds, smallest_class(engine, job))
 
 
 def microaggregation() -> None:

@@ -172,7 +172,7 @@ def promises() -> None:
     line(f"{PROMISE_ROWS / 1e6:g} M rows, partition with l=3 over k alone, CPU (best of 9)", guarded / plain, 3, "x")
     for asked in PROMISES[1:]:
         engine = prepared(table, Job.build(asked_for, **asked))
-        print(f"{'  the same with ' + told(asked):<58} {min(cpu(engine.partition) for _ in range(3)) / plain:>10.3f} x")
+        print(f"{'  the same with ' + notes(asked):<58} {min(cpu(engine.partition) for _ in range(3)) / plain:>10.3f} x")
     try:
         sample = datasets.adult()
     except RequestError:
@@ -185,10 +185,10 @@ def promises() -> None:
         least = min(cpu(engine.partition) for _ in range(5))
         result = engine.publish()
         figures = f"leaf {result.loss.leaf:.4f}, {len(result.class_sizes):,} classes, {least:.3f} s"
-        print(f"{f'  Adult, 8 QIs, occupation, k=5, {told(asked)}':<58} {figures}")
+        print(f"{f'  Adult, 8 QIs, occupation, k=5, {notes(asked)}':<58} {figures}")
 
 
-def told(asked: dict[str, Any]) -> str:
+def notes(asked: dict[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in asked.items()) or "k alone"
 
 

@@ -56,8 +56,8 @@ def workload() -> None:
                 others = Questions(random_workload(sample.table, schema, queries=100, seed=11), sample.table, schema)
                 figures = engine.publish().loss.leaf, engine.ask(asked).error, engine.ask(others).error
                 base = base or figures
-                told = " | ".join(f"{figure:.4f} ({figure / first:.2f})" for figure, first in zip(figures, base, strict=True))
-                print(f"| `{method}`{' --workload' if known else ''} | {k} | {told} |", flush=True)
+                notes = " | ".join(f"{figure:.4f} ({figure / first:.2f})" for figure, first in zip(figures, base, strict=True))
+                print(f"| `{method}`{' --workload' if known else ''} | {k} | {notes} |", flush=True)
 
 
 def million(rows: int = 1_000_000, queries: int = 1_000) -> None:
@@ -114,9 +114,9 @@ def models() -> None:
             for model, by_data in found.models.items():
                 for data, scores in by_data.items():
                     if data == "release" or (k == 10 and method == "auto"):
-                        told = " | ".join(f"{100 * s.mean:.1f} ({100 * s.low:.1f}-{100 * s.high:.1f})" for s in scores.values())
+                        notes = " | ".join(f"{100 * s.mean:.1f} ({100 * s.low:.1f}-{100 * s.high:.1f})" for s in scores.values())
                         what = f"`{method}`" if data == "release" else "original"
-                        print(f"| {what} | {k if data == 'release' else ''} | {model} | {told} |", flush=True)
+                        print(f"| {what} | {k if data == 'release' else ''} | {model} | {notes} |", flush=True)
 
 
 if __name__ == "__main__":

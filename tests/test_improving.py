@@ -574,7 +574,7 @@ def test_what_is_published_on_a_grid_is_what_is_improved():
         measures = [oracles.NumbersOnGrid(column, "10") for column in columns.values()]
         leaves = oracles.per_column(list(columns.values()), measures, aware.labels.tolist(), "leaf_width")
         assert aware.loss.leaf == pytest.approx(float(sum(leaves)) / 600)
-        assert f"to {aware.loss.leaf:.4f}" in aware.told[-1]
+        assert f"to {aware.loss.leaf:.4f}" in aware.notes[-1]
         lost["aware"] += aware.loss.leaf
         lost["unaware"] += publish(columns, kh.anonymize(table, **asked).labels.tolist(), **{"k": 4, **on_grid})[1].leaf
     assert lost["aware"] < 0.9 * lost["unaware"]
@@ -592,7 +592,7 @@ def told(**asked):
 
 def test_auto_tells_its_start_and_the_fall():
     release = told(k=3, effort=2)
-    start, fall = release.told
+    start, fall = release.notes
     assert re.fullmatch(r"Started with (merge|top-down), which lost least of merge, top-down\.", start)
     found = FELL.fullmatch(fall)
     assert found is not None
@@ -601,21 +601,21 @@ def test_auto_tells_its_start_and_the_fall():
     assert float(found[3]) == pytest.approx(told(k=3, effort=0).loss.leaf, abs=1e-4)
     assert float(found[4]) == pytest.approx(release.loss.leaf, abs=1e-4)
     assert float(found[4]) < float(found[3])
-    assert release.summary()["told"] == list(release.told)
+    assert release.summary()["told"] == list(release.notes)
 
 
 def test_auto_tells_when_there_was_no_choice():
-    assert told(k=5, effort=0).told == ("Started with top-down, which suits what is asked.",)
-    square = told(k=5, objective="square-error").told
+    assert told(k=5, effort=0).notes == ("Started with top-down, which suits what is asked.",)
+    square = told(k=5, objective="square-error").notes
     assert square == ("Started with mdav, which suits what is asked.", "Improved the square error by effort 1.")
-    assert told(k=5, method="mondrian").told == ()
+    assert told(k=5, method="mondrian").notes == ()
 
 
 def test_auto_tells_the_starts_of_blocks():
     release = told(k=3, block=100)
     blocks = release.summary()["blocks"]
     assert blocks > 4
-    start = release.told[0]
+    start = release.notes[0]
     many = {name: int(count) for name, count in re.findall(rf"([\w-]+) in (\d+) of {blocks} blocks", start)}
     assert set(many) <= {"merge", "top-down"}
     assert sum(many.values()) == blocks
@@ -624,7 +624,7 @@ def test_auto_tells_the_starts_of_blocks():
 
 def test_other_objectives_are_told_by_their_name():
     release = told(k=5, objective="height")
-    found = FELL.fullmatch(release.told[-1])
+    found = FELL.fullmatch(release.notes[-1])
     assert found is not None
     assert found[2] == "height"
     assert float(found[4]) == pytest.approx(release.loss.height, abs=1e-4)

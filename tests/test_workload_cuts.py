@@ -99,7 +99,7 @@ def test_a_method_of_a_paper_says_that_it_does_not_go_by_the_workload():
         engine.read(sample.table)
         engine.encode()
         engine.partition()
-        assert any("not by the workload" in sentence for sentence in engine.publish().told) == told
+        assert any("not by the workload" in sentence for sentence in engine.publish().notes) == told
 
 
 @pytest.mark.parametrize("method", ["mondrian", "auto"])

@@ -76,9 +76,9 @@ class Release:
         return self._result.axes
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         """What the method did and why, in sentences."""
-        return self._result.told
+        return self._result.notes
 
     @property
     def answers(self) -> Answers | None:
@@ -137,7 +137,7 @@ class Release:
             "k": self.evidence.k,
             "counted_in": "persons" if self.job.names("unit") else "rows",
             "method": self.job.method,
-            "told": list(self.told),
+            "told": list(self.notes),
             "engine": self._engine.name,
             "seed": self.job.seed,
             "loss": self.loss.to_dict(),

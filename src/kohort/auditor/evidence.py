@@ -26,8 +26,8 @@ class Check:
     sql: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        told = {"name": self.name, "required": self.required, "found": self.found, "verdict": self.verdict}
-        return {**told, "meaning": self.meaning}
+        facts = {"name": self.name, "required": self.required, "found": self.found, "verdict": self.verdict}
+        return {**facts, "meaning": self.meaning}
 
 
 @dataclass(frozen=True, repr=False)

@@ -20,8 +20,8 @@ def check(run: Callable[[str], Sequence[tuple[Any, ...]]], steps: Mapping[str, D
         sql = f"SELECT {alias}, COUNT(*) FROM release GROUP BY {alias}"
         queries.append(sql)
         for text, rows in run(sql):
-            told = text.replace(",", ".") if text is not None and alias in commas else text
-            wrong += 0 if told is None or on_grid(told, step) else int(rows)
+            value = text.replace(",", ".") if text is not None and alias in commas else text
+            wrong += 0 if value is None or on_grid(value, step) else int(rows)
     declared = ", ".join(f"{alias} by {step}" for alias, step in steps.items())
     meaning = f"cells whose interval does not end at multiples of the declared step ({declared})"
     return Check("grid", 0, wrong, "fail" if wrong else "pass", meaning, tuple(queries))

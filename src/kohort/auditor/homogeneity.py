@@ -27,8 +27,8 @@ class Alpha:
     """How many values are pooled here."""
 
     def to_dict(self) -> dict[str, Any]:
-        told = {"value": self.value.label, "alpha": self.alpha, "rows": self.rows}
-        return {**told, "pooled": self.values} if self.value.kind == "pooled" else told
+        facts = {"value": self.value.label, "alpha": self.alpha, "rows": self.rows}
+        return {**facts, "pooled": self.values} if self.value.kind == "pooled" else facts
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class Together:
     se: Alike
 
     def to_dict(self) -> dict[str, Any]:
-        told = {name: getattr(self, name) for name in ("alike_classes", "alike_share", "base_rate")}
-        return {"columns": list(self.columns), **told, "se": self.se.to_dict()}
+        facts = {name: getattr(self, name) for name in ("alike_classes", "alike_share", "base_rate")}
+        return {"columns": list(self.columns), **facts, "se": self.se.to_dict()}
 
 
 @dataclass(frozen=True)

@@ -107,8 +107,8 @@ def _alpha(column: _Column) -> _Finding:
     limited = [(share, limit) for value, share in shares.items() if (limit := limit_of.get(value, default)) < 1]
     closest = max((share / limit for share, limit in limited), default=0.0)
     broken, absent = sum(share > limit + TOLERANCE for share, limit in limited), sum(value not in shares for value in limit_of)
-    told = f"{default:g}" if default < 1 else "none"
-    meaning += f" over the limit of that value, of which {len(own)} have their own and the others {told}"
+    text = f"{default:g}" if default < 1 else "none"
+    meaning += f" over the limit of that value, of which {len(own)} have their own and the others {text}"
     meaning += f"; {absent} value(s) with a limit are not in the release: are they spelt as there?" if absent else ""
     return _Finding(1.0, closest if shares else None, broken == 0, meaning, [query], warn=absent > 0)
 

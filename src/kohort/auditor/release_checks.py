@@ -158,14 +158,14 @@ def _cells(run: Run, by: str, original: Original) -> Check:
         cells = _values(alias, alias, original)
         sql = f"SELECT {alias}, MIN(x), MAX(x), COUNT(v), COUNT(x), COUNT(*) FROM {cells} GROUP BY {alias}"
         queries.append(sql)
-        told = days if alias in original.dates else _comma_interval if alias in original.commas else _interval
-        wrong += sum(group[-1] for group in run(sql) if not _holds(told, *group))
+        read_interval = days if alias in original.dates else _comma_interval if alias in original.commas else _interval
+        wrong += sum(group[-1] for group in run(sql) if not _holds(read_interval, *group))
     for alias, spread in original.means.items():
         cells = _values(alias, by, original)
         sql = f"SELECT {alias}, AVG(x), COUNT(v), COUNT(*) FROM {cells} GROUP BY {by}"
         queries.append(sql)
-        told = _comma_interval if alias in original.commas else _interval
-        wrong += sum(group[-1] for group in run(sql) if not _is_mean(told, *group, tolerance=spread * MEAN_TOLERANCE))
+        read_interval = _comma_interval if alias in original.commas else _interval
+        wrong += sum(group[-1] for group in run(sql) if not _is_mean(read_interval, *group, tolerance=spread * MEAN_TOLERANCE))
     for alias, tree in original.labels.items():
         cell = _present(alias, original)
         sql = f"SELECT {alias}, v, COUNT(*) FROM (SELECT {alias}, {cell} AS v FROM matched) AS cells GROUP BY {alias}, v"
@@ -205,22 +205,24 @@ def _comma_interval(text: str) -> tuple[float, float] | None:
     return _interval(text.replace(",", "."))
 
 
-def _holds(told: Callable[[str], Any], text: str | None, least: Any, most: Any, present: int, values: int, rows: int) -> bool:
+def _holds(
+    read_interval: Callable[[str], Any], text: str | None, least: Any, most: Any, present: int, values: int, rows: int
+) -> bool:
     """Whether a published text stands for all values between the least and the most, and none of them is missing or odd."""
     if text is None:
         return present == 0
-    span = told(text)
+    span = read_interval(text)
     if span is None or text == "*":
         return span is not None
     return values == rows and least is not None and most is not None and bool(span[0] <= least and most <= span[1])
 
 
 def _is_mean(
-    told: Callable[[str], Any], text: str | None, mean: float | None, present: int, rows: int, *, tolerance: float
+    read_interval: Callable[[str], Any], text: str | None, mean: float | None, present: int, rows: int, *, tolerance: float
 ) -> bool:
     if text is None or text == "*":
         return text is not None or present == 0
-    span = told(text)
+    span = read_interval(text)
     return (
         span is not None
         and present == rows

@@ -117,8 +117,8 @@ class ReleaseView:
         numbered = self.sql([], ", ROW_NUMBER() OVER () AS place")
         counts = f"COUNT(*) AS size, {self.holders} AS holders"
         sql = f"SELECT {self.by}, {counts} FROM ({numbered}) AS numbered GROUP BY {self.by} ORDER BY MIN(place)"
-        for number, (*told, size, holders) in enumerate(self._pages(sql), start=1):
-            pairs = zip(self.quasi.values(), told, strict=True)
+        for number, (*cells, size, holders) in enumerate(self._pages(sql), start=1):
+            pairs = zip(self.quasi.values(), cells, strict=True)
             label = "; ".join(f"{name}={MISSING if text is None else text}" for name, text in pairs)
             yield GraphGroup(f"E{number}", label if holders >= self.k else f"fewer than {self.k} records", int(size))
 

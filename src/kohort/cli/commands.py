@@ -335,11 +335,11 @@ def methods(names: tuple[str, ...], as_json: bool) -> None:
     for name in names:
         if name not in METHODS:
             raise RequestError(f"There is no method {name!r}.{did_you_mean(name, METHODS)} Known: {', '.join(METHODS)}.")
-    told = [method.to_dict() for method in METHODS.values() if not names or method.name in names]
+    listed = [method.to_dict() for method in METHODS.values() if not names or method.name in names]
     if as_json:
-        say(json.dumps({"methods": told}))
+        say(json.dumps({"methods": listed}))
         return
-    for method in told:
+    for method in listed:
         say(click.style(method["name"], bold=True) + f": {method['summary']}")
         for what in ("paper", "cost", "good_for"):
             say(f"  {what.replace('_', ' '):<9} {method[what]}")
@@ -381,27 +381,27 @@ def _save(release: Release, file: Path) -> None:
 
 
 def _tell_release(release: Release) -> None:
-    told = release.summary()
-    classes = f"{told['classes']:,} classes, the smallest of {told['k']:,} {told['counted_in']}"
-    say(f"{told['output']}: {told['rows']:,} rows in {classes}")
-    if told["suppressed"]:
+    summary = release.summary()
+    classes = f"{summary['classes']:,} classes, the smallest of {summary['k']:,} {summary['counted_in']}"
+    say(f"{summary['output']}: {summary['rows']:,} rows in {classes}")
+    if summary["suppressed"]:
         where = "stay as one class of *" if release.kept_suppressed else "were left out"
         broken = release.job.suppressed == "star" and not release.kept_suppressed
         why = "; as one class of * they would not keep the promise" if broken else ""
-        say(f"{told['suppressed']:,} of {len(release.labels):,} rows {where} (suppress = {release.job.suppress:g}){why}")
-    for sentence in release.told:
+        say(f"{summary['suppressed']:,} of {len(release.labels):,} rows {where} (suppress = {release.job.suppress:g}){why}")
+    for sentence in release.notes:
         say(sentence)
     if release.answers is not None:
         say(release.answers.in_words())
-    say(f"loss per cell {told['loss']['leaf']:.4f} by leaves, {told['loss']['height']:.4f} by height:")
+    say(f"loss per cell {summary['loss']['leaf']:.4f} by leaves, {summary['loss']['height']:.4f} by height:")
     for name, share in release.loss.per_column.items():
         say(f"  {name:<20} {share:.4f}  {release.axes[name]}")
-    if told["classes"] == 1 and told["loss"]["leaf"] > LITTLE_LEFT:
+    if summary["classes"] == 1 and summary["loss"]["leaf"] > LITTLE_LEFT:
         say("Only the whole table as one class keeps what is promised, so little is left of the quasi-identifiers.")
         say("Promise less; for t of a column of numbers, t_distance=ordered counts near values as near.")
     _tell_checks(release.evidence)
-    spent = ", ".join(f"{step} {seconds:.2f}" for step, seconds in told["seconds"].items())
-    say(f"method {told['method']}, seed {told['seed']}; seconds: {spent}")
+    spent = ", ".join(f"{step} {seconds:.2f}" for step, seconds in summary["seconds"].items())
+    say(f"method {summary['method']}, seed {summary['seed']}; seconds: {spent}")
 
 
 def _tell_checks(evidence: Evidence) -> None:

@@ -81,8 +81,8 @@ def _cohort_to_show(release: api.Release) -> NDArray[np.int64]:
     for label in smallest:
         rows = grouped[ends[label] - sizes[label] : ends[label]]
         before, after = release.preview(rows)
-        told = [(set(before[name].to_pylist()), after[name][0].as_py()) for name in release.axes]
-        score = sum(len(own) > 1 for own, text in told) if all(text != "*" for _own, text in told) else 0
+        facts = [(set(before[name].to_pylist()), after[name][0].as_py()) for name in release.axes]
+        score = sum(len(own) > 1 for own, text in facts) if all(text != "*" for _own, text in facts) else 0
         if score > best_score:
             best, best_score = rows, score
     return best

@@ -105,8 +105,8 @@ def run(command: click.Command) -> NoReturn:
             raise
         place = traceback.extract_tb(error.__traceback__)[-1]
         what = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
-        told = f"{what} in {Path(place.filename).name}, line {place.lineno}"
-        code = _last_words(f"Error: kohort failed ({told}; KOHORT_DEBUG=1 shows more, please report it)", 3)
+        text = f"{what} in {Path(place.filename).name}, line {place.lineno}"
+        code = _last_words(f"Error: kohort failed ({text}; KOHORT_DEBUG=1 shows more, please report it)", 3)
     _leave(code)
 
 

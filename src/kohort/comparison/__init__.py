@@ -54,8 +54,8 @@ class Comparison:
     """A picture of two columns, and what it shows."""
 
     def to_dict(self) -> dict[str, Any]:
-        told = {"rows": self.rows, "quasi": list(self.quasi), "workload": self.workload}
-        return {**told, "entries": [entry.to_dict() for entry in self.entries]}
+        facts = {"rows": self.rows, "quasi": list(self.quasi), "workload": self.workload}
+        return {**facts, "entries": [entry.to_dict() for entry in self.entries]}
 
     @property
     def advice(self) -> Advice | None:
@@ -75,8 +75,8 @@ class Comparison:
 
     def html(self) -> str:
         """One page that needs nothing else."""
-        boxes, told = self.boxes
-        return page(self.entries, rows=self.rows, quasi=self.quasi, workload=self.workload, boxes=boxes, boxes_told=told)
+        boxes, facts = self.boxes
+        return page(self.entries, rows=self.rows, quasi=self.quasi, workload=self.workload, boxes=boxes, boxes_told=facts)
 
     def write(self, folder: Path) -> list[Path]:
         """The page, and its numbers as CSV and JSON, each in place as a whole."""
@@ -125,8 +125,8 @@ def compare_methods(
     workload = Workload.load(job.workload) if job.workload is not None else _drawn(table, schema, job)
     requested = {name: setting for name, setting in job.to_dict().items() if name != "threads"}
     queries = workload.to_dict() if workload else None
-    told = {"version": version("kohort"), "job": requested, "workload": queries, "target": target}
-    journal = Journal(folder, mark_of(table, told), force=force)
+    facts = {"version": version("kohort"), "job": requested, "workload": queries, "target": target}
+    journal = Journal(folder, mark_of(table, facts), force=force)
     questions = Questions(workload, table, schema) if workload else None
     pairs = [(variant, k) for k in ks for variant in variants]
     with progress.step("compare", total=len(pairs)):

@@ -47,8 +47,8 @@ def two_columns(table: pa.Table, job: Job, k: int) -> tuple[str, str]:
         )
     if not drawn:
         return "", ""
-    told = f"Classes on {names[0]} and {names[1]} alone at k={k:,}, in the order of their values"
-    return boxes(drawn, names, (ticks[0], ticks[1])), told
+    facts = f"Classes on {names[0]} and {names[1]} alone at k={k:,}, in the order of their values"
+    return boxes(drawn, names, (ticks[0], ticks[1])), facts
 
 
 def _widest_two(table: pa.Table, quasi: Sequence[str]) -> tuple[str, str] | None:
@@ -61,8 +61,8 @@ def _widest_two(table: pa.Table, quasi: Sequence[str]) -> tuple[str, str] | None
 
 def _engine(table: pa.Table, job: Job, names: tuple[str, str], method: str, k: int) -> MemoryEngine:
     """The table with these two quasi-identifiers and nothing promised but k."""
-    told = job.to_dict()
-    columns = {name: told["columns"][name] for name in names}
+    facts = job.to_dict()
+    columns = {name: facts["columns"][name] for name in names}
     own = Job.build(
         {"method": method, "seed": job.seed or 0, "missing": list(job.missing), "promise": {"k": k}, "columns": columns},
         hierarchies=job.hierarchies,

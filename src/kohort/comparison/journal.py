@@ -35,16 +35,16 @@ class Journal:
         except OSError as error:
             raise MachineError(f"The folder {self._file.parent} cannot be used: {error.strerror}.") from None
         self._is_cut_off = bool(text) and not text.endswith("\n")
-        found = [told for line in text.splitlines() if (told := _parsed(line)) is not None]
-        if found and all(told.get("mark") != mark for told in found):
+        found = [facts for line in text.splitlines() if (facts := _parsed(line)) is not None]
+        if found and all(facts.get("mark") != mark for facts in found):
             raise RequestError(
                 f"{self._file} is of a comparison of another table, job, workload or column to model, or by another version. "
                 "Choose another folder, or start anew with force (--force)."
             )
-        for told in found:
-            if told.get("mark") == mark:
+        for facts in found:
+            if facts.get("mark") == mark:
                 with suppress(TypeError):  # half an entry is none
-                    entry = Entry.from_dict(told["entry"])
+                    entry = Entry.from_dict(facts["entry"])
                     self.entries[entry.method, entry.k] = entry
 
     def add(self, entry: Entry) -> None:
@@ -65,15 +65,15 @@ class Journal:
 def _parsed(line: str) -> Mapping[str, Any] | None:
     """A line; None for one that was cut off when the run was stopped."""
     with suppress(ValueError):
-        told = json.loads(line)
-        if isinstance(told, dict) and isinstance(told.get("entry"), dict):
-            return told
+        facts = json.loads(line)
+        if isinstance(facts, dict) and isinstance(facts.get("entry"), dict):
+            return facts
     return None
 
 
-def mark_of(table: pa.Table, told: Mapping[str, Any]) -> str:
+def mark_of(table: pa.Table, facts: Mapping[str, Any]) -> str:
     """What tells one comparison from another: the table, and all that is asked of it."""
-    digest = sha256(json.dumps(told, sort_keys=True, default=str).encode())
+    digest = sha256(json.dumps(facts, sort_keys=True, default=str).encode())
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)

@@ -41,9 +41,9 @@ class Variant:
         """The job as this method does it. What it says of options and effort is for the method that it names."""
         if job.method == self.method and not self.settings:
             return Job.build(job, k=k)
-        told = {name: setting for name, setting in job.to_dict().items() if name not in ("method", "option", "effort")}
+        facts = {name: setting for name, setting in job.to_dict().items() if name not in ("method", "option", "effort")}
         option = {name: value for name, value in self.settings.items() if name != "effort"}
-        return Job.build(told, k=k, method=self.method, option=option, effort=self.settings.get("effort"))
+        return Job.build(facts, k=k, method=self.method, option=option, effort=self.settings.get("effort"))
 
 
 def variants_named(requested: str | Sequence[str]) -> list[Variant]:

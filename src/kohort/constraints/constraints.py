@@ -198,20 +198,20 @@ def _shortfalls_of(sensitive_column: SensitiveColumn, counts: NDArray[np.int64],
         share = float(np.max(counts[sensitive_column.limits == limit], initial=0)) / size
         if share > limit * (1 + 1e-12):
             least = math.ceil(share * 10_000) / 10_000
-            told = f"alpha={limit:g} {of} in the whole table one of the values it limits is held by {share:.2%} of the {who}."
-            yield told + (f" Ask for alpha={least:g} or more." if least < 1 else way_out)
+            text = f"alpha={limit:g} {of} in the whole table one of the values it limits is held by {share:.2%} of the {who}."
+            yield text + (f" Ask for alpha={least:g} or more." if least < 1 else way_out)
     if promise.l is not None and len(counts) < promise.l:
         yield f"l={promise.l} {of} the table holds {values}." + (way_out if alone else f" Ask for l={len(counts)} or less.")
     if promise.entropy_l is not None:
         effective = math.exp(-float(np.sum(counts / total * np.log(np.maximum(counts, 1) / total))))
         if effective < promise.entropy_l * (1 - 1e-12):
             most = math.floor(effective * 1_000) / 1_000
-            told = f"entropy_l={promise.entropy_l:g} {of} in the table its values are as mixed as {most:g} equally frequent ones."
-            yield told + (f" Ask for {most:g} or less." if most > 1 else way_out)
+            text = f"entropy_l={promise.entropy_l:g} {of} in the table its values are as mixed as {most:g} equally frequent ones."
+            yield text + (f" Ask for {most:g} or less." if most > 1 else way_out)
     if promise.recursive_l is not None:
         many, factor = promise.recursive_l
         tail = int(ordered[many - 1 :].sum())
         if not ordered[0] < factor * tail:
-            told = f"recursive_l={many},{factor:g} {of} in the table the most frequent value is held by {ordered[0]} {who}, "
-            told += f"all from number {many} on by {tail}."
-            yield told + (f" Ask for a c above {ordered[0] / tail:.4g}, or a smaller l." if tail else f" It holds {values}.")
+            text = f"recursive_l={many},{factor:g} {of} in the table the most frequent value is held by {ordered[0]} {who}, "
+            text += f"all from number {many} on by {tail}."
+            yield text + (f" Ask for a c above {ordered[0] / tail:.4g}, or a smaller l." if tail else f" It holds {values}.")

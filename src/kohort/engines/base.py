@@ -34,7 +34,7 @@ class Result:
     suppressed: int
     axes: dict[str, str]
     """What was applied to each quasi-identifier."""
-    told: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     """What the method did and why."""
     answers: Answers | None = None
     """What the release answers to the job's workload."""

@@ -117,7 +117,7 @@ class MemoryEngine:
             sizes=counted(self._constraints.sizes(np.append(classes, -1)[partition.labels])),
             suppressed=int(np.count_nonzero(self.labels() < 0)),
             axes={axis.name: axis.describe() for axis in points.axes},
-            told=partition.told,
+            notes=partition.notes,
             answers=None if self._questions is None else self.ask(self._questions),
         )
 

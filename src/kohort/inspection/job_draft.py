@@ -86,8 +86,8 @@ def _preset_lines(inspection: Inspection) -> list[str]:
         return []
     floors = ", ".join(f"{name} {preset.k}" for name, preset in PRESETS.items())
     gridded = " and ".join(name for name, preset in PRESETS.items() if preset.ranges == "grid")
-    told = f"sets k, by who gets the release: {floors}; {gridded} set ranges too"
-    return [f"# preset = {_text(FOR_EVERYONE)}  # {told}"]
+    text = f"sets k, by who gets the release: {floors}; {gridded} set ranges too"
+    return [f"# preset = {_text(FOR_EVERYONE)}  # {text}"]
 
 
 def _on_grid(suggestion: Suggestion) -> bool:
@@ -123,8 +123,8 @@ def _risk_lines(inspection: Inspection) -> list[str]:
 def _person_lines(inspection: Inspection) -> list[str]:
     """What is counted, where it is or may be persons with several rows."""
     if inspection.unit is not None:
-        told = f"k counts persons: {inspection.risk.total:,} in {inspection.rows:,} rows"
-        return [f"# Rows with the same {inspection.unit!r} are taken for one person's, and {told}."]
+        text = f"k counts persons: {inspection.risk.total:,} in {inspection.rows:,} rows"
+        return [f"# Rows with the same {inspection.unit!r} are taken for one person's, and {text}."]
     return [
         f'# {name!r} repeats: if it numbers persons, give it role = "unit", or k counts rows and not persons.'
         for name in inspection.repeating
@@ -167,15 +167,15 @@ def _more_than_k(profile: Profile) -> list[str]:
     """A promise about the values of a sensitive column that the whole table keeps, so that some release can."""
     ordered = profile.reading.numbers is not None and not profile.reading.question
     if ordered and profile.distinct > FEW_VALUES:
-        told = 'every class spreads as the table does; add t_distance = "ordered", or near values count as far apart'
-        return [f"# t = {CLOSE}  # more than k: {told}"]
+        text = 'every class spreads as the table does; add t_distance = "ordered", or near values count as far apart'
+        return [f"# t = {CLOSE}  # more than k: {text}"]
     least, rest = _different(profile)
     if least < 2:
         return []
     others = "another than the most frequent" if least == 2 else f"others than the {least - 1} most frequent"
-    told = f"every class holds at least {least} different values; {rest:.0%} of the rows hold {others}"
+    text = f"every class holds at least {least} different values; {rest:.0%} of the rows hold {others}"
     amounts = '; for amounts rather t with t_distance = "ordered"' if ordered and profile.distinct > 2 else ""
-    return [f"# l = {least}  # more than k: {told}{amounts}"]
+    return [f"# l = {least}  # more than k: {text}{amounts}"]
 
 
 def _different(profile: Profile) -> tuple[int, float]:

@@ -179,12 +179,12 @@ def _with_unit(profiles: Sequence[Profile], made: Sequence[Suggestion]) -> list[
     """The identifier that tells persons apart, where they have several rows, becomes the unit: one column or none."""
     likely = [one for one in may_number_persons(profiles, made) if one.numbers_persons]
     chosen = next((one for one in likely if not _why_no_unit(one.profile)), None)
-    told = chosen or next(iter(likely), None)
-    if told is None:
+    known = chosen or next(iter(likely), None)
+    if known is None:
         return list(made)
     role: Role = "unit" if chosen else "identifier"
     return [
-        replace(said, role=role, reason=f"{said.reason}; {_of_one_person(told)}") if one is told.profile else said
+        replace(said, role=role, reason=f"{said.reason}; {_of_one_person(known)}") if one is known.profile else said
         for one, said in zip(profiles, made, strict=True)
     ]
 

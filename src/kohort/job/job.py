@@ -276,8 +276,8 @@ def _not_unicode(nested: Mapping[str, Any], place: str = "") -> list[str]:
             problems += _not_unicode(value, f"{here}.")
         for text in (here, *(value if isinstance(value, (list, tuple)) else (value,))):
             if isinstance(text, str) and not text.isascii() and _UNPAIRED.search(text):
-                told = _UNPAIRED.sub("?", here)
-                problems.append(f"{told} holds bytes that are not text. Write it in Unicode; if it names a file, rename that.")
+                message = _UNPAIRED.sub("?", here)
+                problems.append(f"{message} holds bytes that are not text. Write it in Unicode; if it names a file, rename that.")
                 break
     return problems
 
@@ -352,8 +352,8 @@ def _workload_mistakes(nested: dict[str, Any]) -> Iterable[str]:
 def _search_mistakes(job: Job) -> Iterable[str]:
     """What must not be asked of a search."""
     if job.rounds and job.algorithm.recodes_globally:
-        told = "publishes one value alike everywhere, so its groups cannot be improved. Leave effort out, or ask for 0."
-        yield f"{job.method} {told}"
+        message = "publishes one value alike everywhere, so its groups cannot be improved. Leave effort out, or ask for 0."
+        yield f"{job.method} {message}"
 
 
 def _objective_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:

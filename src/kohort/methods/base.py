@@ -40,7 +40,7 @@ class Partition:
     """The method that made the groups, where one was chosen among several."""
     starts: tuple[str, ...] = ()
     """Those that were tried."""
-    told: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     """What was done and why, in sentences."""
 
     def with_suppressed_group(self) -> Partition:
@@ -85,13 +85,13 @@ class Method:
 
     def to_dict(self) -> dict[str, Any]:
         """What a user may want to know of it, as `kohort methods --json` prints it."""
-        told = {name: getattr(self, name) for name in ("name", "summary", "paper", "cost", "good_for")}
+        facts = {name: getattr(self, name) for name in ("name", "summary", "paper", "cost", "good_for")}
         options = {
             name: {"default": option.default, "choices": _choices(option.annotation), "description": option.description}
             for name, option in self.options.model_fields.items()
         }
         rooms = {"in_blocks": self.in_blocks, "recodes_globally": self.recodes_globally, "effort": self.effort}
-        return {**told, **rooms, "promises": list(self.promises), "options": options}
+        return {**facts, **rooms, "promises": list(self.promises), "options": options}
 
 
 def _choices(annotation: Any) -> list[Any] | None:

@@ -43,9 +43,9 @@ def partition(points: Points, constraints: Constraints, options: Options, seed: 
     table = FullDomain(points, constraints, progress)
     vectors = math.prod(height + 1 for height in table.heights)
     if vectors > MOST_VECTORS:
-        told = f"{vectors:,}" if vectors < 10**15 else f"about {vectors:.0e}"
+        text = f"{vectors:,}" if vectors < 10**15 else f"about {vectors:.0e}"
         raise RequestError(
-            f"incognito compares all combinations of levels, of all and of some columns: here {told}, and it can compare "
+            f"incognito compares all combinations of levels, of all and of some columns: here {text}, and it can compare "
             f"{MOST_VECTORS:,}. Take fewer quasi-identifiers or trees of fewer levels, or another method: datafly."
         )
     best = _Choice(table, anonymous_vectors(table, progress)).best()

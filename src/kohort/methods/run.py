@@ -98,13 +98,13 @@ class Run:
             return made
         before, after = self._finished(made, points, constraints, self.seed, block=False)
         labels = finishing.repair_without_suppressed(points, constraints, after, self.progress)
-        return Partition(labels, told=self.told(points, constraints, self._summary(points, made, before, after)))
+        return Partition(labels, notes=self.notes(points, constraints, self._summary(points, made, before, after)))
 
     def in_blocks(self, points: Points, constraints: Constraints) -> Partition:
         """Block by block, each by itself."""
         labels, summary = self.of_part(points, constraints)
         labels = finishing.repair_without_suppressed(points, constraints, labels, self.progress)
-        return Partition(labels, blocks=summary.blocks, told=self.told(points, constraints, summary))
+        return Partition(labels, blocks=summary.blocks, notes=self.notes(points, constraints, summary))
 
     def of_part(self, points: Points, constraints: Constraints) -> tuple[NDArray[np.int64], RunSummary]:
         """A part of a table that cuts have made, in blocks: it comes out the same whatever the other parts are."""
@@ -132,7 +132,7 @@ class Run:
         self.progress.run([work(number) for number in range(len(blocks))])
         return _joined(blocks, labels), sum(summaries, RunSummary())
 
-    def told(self, points: Points, constraints: Constraints, summary: RunSummary) -> tuple[str, ...]:
+    def notes(self, points: Points, constraints: Constraints, summary: RunSummary) -> tuple[str, ...]:
         """What was done and why, in sentences."""
         return *self._ignored(points), *_chosen(summary), *_fell(points, constraints, summary, self.rounds)
 

@@ -167,12 +167,14 @@ def _mean_texts(axis: Axis, offsets: NDArray[np.float64], ranges: pa.DictionaryA
     assert isinstance(axis, NumericAxis)
     if not axis.range:  # a constant, or all missing: the range says it
         return ranges
-    told = ranges.dictionary_decode()
+    ranges_text = ranges.dictionary_decode()
     places = max(0, MEAN_DIGITS - math.ceil(math.log10(axis.range)))
     smallest = Decimal(axis.first[0].item())
     means = pa.array([_decimal_text(smallest + Decimal(offset), places) for offset in offsets.tolist()], pa.string())
     means = pc.replace_substring(means, ".", ",") if axis.comma else means
-    return pc.if_else(pc.is_null(told), told, pc.if_else(pc.equal(told, ROOT), told, means)).dictionary_encode()
+    return pc.if_else(
+        pc.is_null(ranges_text), ranges_text, pc.if_else(pc.equal(ranges_text, ROOT), ranges_text, means)
+    ).dictionary_encode()
 
 
 # --- rows

@@ -61,12 +61,12 @@ def models_against_k(entries: Sequence[Entry], coloured: Sequence[str]) -> list[
         axes, is_upright = figure.axes[0], len({entry.k for entry in mined}) > 1
         original = sum(_score(entry, model, "original", measure) for entry in mined) / len(mined)
         without = sum(entry.models["majority"][measure]["mean"] for entry in mined) / len(mined)  # type: ignore[index]
-        for at, told in ((original, "trained on the original"), (without, "no model")):
+        for at, text in ((original, "trained on the original"), (without, "no model")):
             (axes.axhline if is_upright else axes.axvline)(at, color="#555555", linewidth=1, linestyle=":", zorder=0)
             place, where = ((0, at), axes.get_yaxis_transform()) if is_upright else ((at, 1), axes.get_xaxis_transform())
             side = "left" if at == max(original, without) else "right"  # so that two that are close do not meet
             look: dict[str, Any] = {"fontsize": 7, "color": "#555555"} | ({} if is_upright else {"ha": side})
-            axes.annotate(told, place, xycoords=where, xytext=(2, 2), textcoords="offset points", **look)
+            axes.annotate(text, place, xycoords=where, xytext=(2, 2), textcoords="offset points", **look)
         axes.autoscale(axis="y" if is_upright else "x")  # differences of a few percent are what is looked for
         drawn.append((f"{model.capitalize()}: {'accuracy' if measure == 'accuracy' else 'R2'}", _svg(figure)))
     return drawn

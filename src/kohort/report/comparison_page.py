@@ -67,8 +67,8 @@ def advise(entries: Sequence[Entry]) -> Advice | None:
     fewest = min(error[method] for method in near)
     equal = [method for method in near if not error[method] > NEAR * fewest]  # nobody asked: they are all equal
     taken = DEFAULT if DEFAULT in equal else min(equal, key=lambda method: (loss[method], seconds[method]))
-    told = ", ".join(f"k={k:,}" for k in ks)
-    reasons = [f"It loses {loss[taken]:.4f} of a cell on average ({told}){_extra(taken, loss, '.4f')}"]
+    text = ", ".join(f"k={k:,}" for k in ks)
+    reasons = [f"It loses {loss[taken]:.4f} of a cell on average ({text}){_extra(taken, loss, '.4f')}"]
     if math.isfinite(error[taken]):
         others = _extra(taken, error, ".2%")
         reasons.append(f"Its release answers queries with a mean relative error of {error[taken]:.2%}{others}")

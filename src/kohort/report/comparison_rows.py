@@ -44,8 +44,8 @@ class Entry:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Entry:
-        return cls(**{name: told[name] for name in (one.name for one in fields(cls)) if name in told})
+    def from_dict(cls, facts: Mapping[str, Any]) -> Entry:
+        return cls(**{name: facts[name] for name in (one.name for one in fields(cls)) if name in facts})
 
     def row(self) -> dict[str, Any]:
         """Flat, for a CSV file."""
@@ -73,10 +73,10 @@ class Entry:
         return flat
 
     def _distances(self) -> dict[str, float | None]:
-        told = self.structure or {}
+        facts = self.structure or {}
         return {
-            **{name: told.get("total", {}).get(name) for name in DISTANCES},
-            "pairs_off": (told.get("pairs") or {}).get("mean"),
-            "correlation_change": (told.get("correlations") or {}).get("largest"),
-            "pmse": (told.get("propensity") or {}).get("pmse"),
+            **{name: facts.get("total", {}).get(name) for name in DISTANCES},
+            "pairs_off": (facts.get("pairs") or {}).get("mean"),
+            "correlation_change": (facts.get("correlations") or {}).get("largest"),
+            "pmse": (facts.get("propensity") or {}).get("pmse"),
         }

@@ -130,13 +130,13 @@ def _as_text() -> dict[str, Any]:
 def _write_title(axes: Axes, found: Homogeneity, matrix: Matrix) -> list[Text]:
     """Above the graph, from the left edge of the page."""
     (title,) = _drawable([found.column], _families())
-    told = "a line is as wide as the share of the class that holds the value"
-    told += "; orange: all of the class" if found.alike_classes else ""
-    told += "" if _is_roomy(matrix) else "; in brackets alpha, records"
+    text = "a line is as wide as the share of the class that holds the value"
+    text += "; orange: all of the class" if found.alike_classes else ""
+    text += "" if _is_roomy(matrix) else "; in brackets alpha, records"
     at: dict[str, Any] = {"xy": (0, 1), "xycoords": (axes.figure.transFigure, axes.transAxes), **_as_text()}
     return [
         axes.annotate(title, xytext=(72 * PAD, 25), fontweight="bold", fontsize=12, **at),
-        axes.annotate(told, xytext=(72 * PAD, 9), fontsize=9, **at),
+        axes.annotate(text, xytext=(72 * PAD, 9), fontsize=9, **at),
     ]
 
 

@@ -16,7 +16,7 @@ from kohort.auditor.value_class_graph import ReleaseView, Value
 
 NODE_KEYS = {"kind": "string", "label": "string", "size": "long", "column": "string", "alpha": "double"}
 EDGE_KEYS = {"weight": "double", "records": "long"}
-Told = dict[str, str | int | float]
+Facts = dict[str, str | int | float]
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -37,14 +37,14 @@ def _lines(found: tuple[Homogeneity, ...], view: ReleaseView) -> Iterator[str]:
     for column in found:
         for one in column.alphas:
             name = names[column.column, one.value] = f"S{len(names) + 1}"
-            told: Told = {
+            facts: Facts = {
                 "kind": "value",
                 "label": one.value.label,
                 "size": one.rows,
                 "column": column.column,
                 "alpha": one.alpha,
             }
-            yield f'<node id="{name}">{_data(told)}</node>'
+            yield f'<node id="{name}">{_data(facts)}</node>'
     for group in view.groups():
         yield f'<node id="{group.name}">{_data({"kind": "class", "label": group.label, "size": group.size})}</node>'
     for alias, column_name in view.sensitive.items():
@@ -55,8 +55,8 @@ def _lines(found: tuple[Homogeneity, ...], view: ReleaseView) -> Iterator[str]:
     yield "</graphml>"
 
 
-def _data(told: Told) -> str:
-    return "".join(f'<data key="{key}">{_text(str(value))}</data>' for key, value in told.items())
+def _data(facts: Facts) -> str:
+    return "".join(f'<data key="{key}">{_text(str(value))}</data>' for key, value in facts.items())
 
 
 def _text(text: str) -> str:

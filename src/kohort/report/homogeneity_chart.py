@@ -111,8 +111,8 @@ def against_k(axes: Axes, lines: Sequence[Line], rows: int, k: int) -> None:
     from matplotlib.ticker import MaxNLocator
 
     last = int(max(FEWEST_K, min(2 * k, max(line.negligible_from(rows) for line in lines))))
-    told = "larger classes are less often alike" if k <= last else f"the k = {k:,} of this table is far to the right"
-    _frame(axes, f"SE against k, for n = {rows:,}", told)
+    text = "larger classes are less often alike" if k <= last else f"the k = {k:,} of this table is far to the right"
+    _frame(axes, f"SE against k, for n = {rows:,}", text)
     axes.set_xlabel("k (records of a class)")
     places = sorted({round(place) for place in np.linspace(min(k, 2), last, MOST_PLACES)})
     curves = [[line.se(rows, place) for place in places] for line in lines]

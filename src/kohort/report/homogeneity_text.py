@@ -12,20 +12,20 @@ MOST_LETTERS = 60  # of a value on a line
 
 def lines(evidence: Evidence) -> list[str]:
     """A block for each sensitive column, and one for all at once."""
-    told: list[str] = []
+    text_lines: list[str] = []
     for found in evidence.homogeneity:
-        told += [
+        text_lines += [
             "",
             f"{found.column}: {counted(found.values, 'value')}",
             "  alpha   records  value (alpha: its largest share of a class)",
         ]
-        told += [f"  {share(one.alpha):<6} {one.rows:>8,}  {label(one)}" for one in found.alphas[:MOST_ALPHAS]]
-        told += [f"  {rest}"] if (rest := left_out_alphas(found)) else []
-        told += [f"  {what}: {text}" for what, text in {**extremes(found), **alike(found)}.items()]
+        text_lines += [f"  {share(one.alpha):<6} {one.rows:>8,}  {label(one)}" for one in found.alphas[:MOST_ALPHAS]]
+        text_lines += [f"  {rest}"] if (rest := left_out_alphas(found)) else []
+        text_lines += [f"  {what}: {text}" for what, text in {**extremes(found), **alike(found)}.items()]
     if evidence.homogeneity_all is not None:
-        told += ["", f"{', '.join(evidence.homogeneity_all.columns)}: all at once"]
-        told += [f"  {what}: {text}" for what, text in alike(evidence.homogeneity_all).items()]
-    return told
+        text_lines += ["", f"{', '.join(evidence.homogeneity_all.columns)}: all at once"]
+        text_lines += [f"  {what}: {text}" for what, text in alike(evidence.homogeneity_all).items()]
+    return text_lines
 
 
 def extremes(found: Homogeneity) -> dict[str, str]:

@@ -88,9 +88,9 @@ def release_html(evidence: Evidence, loss: Losses, axes: Mapping[str, str], *, o
     )
 
 
-def inspection_html(told: Mapping[str, Any]) -> str:
+def inspection_html(facts: Mapping[str, Any]) -> str:
     """What `inspect` found, from its plain figures: who stands alone, then every column with its role and the reason."""
-    risk = told["risk"]
+    risk = facts["risk"]
     alone = (
         f"{risk['unique']:,} of {risk['total']:,} {risk['counted_in']} are alone with their quasi-identifiers (k = {risk['k']:,})"
     )
@@ -101,12 +101,12 @@ def inspection_html(told: Mapping[str, Any]) -> str:
             column["type"],
             f"{column['distinct']:,}",
             HtmlCell(percent(column["unique_share"]), WHOLE),
-            HtmlCell(percent(column["missing"] / max(told["rows"], 1)), WHOLE),
+            HtmlCell(percent(column["missing"] / max(facts["rows"], 1)), WHOLE),
             HtmlCell(column["role"], "font-weight:bold"),
             column["reason"],
             column["tree"] or "",
         ]
-        for column in told["columns"]
+        for column in facts["columns"]
     ]
     headings = ["column", "type", "distinct", "alone", "missing", "suggested role", "why", "tree"]
     return _page(
@@ -204,5 +204,5 @@ def _homogeneity(evidence: Evidence) -> Iterable[str]:
         yield _facts(alike(evidence.homogeneity_all))
 
 
-def _facts(told: Mapping[str, str]) -> str:
-    return html_table(["", ""], [[HtmlCell(what, WHOLE), text] for what, text in told.items()])
+def _facts(facts: Mapping[str, str]) -> str:
+    return html_table(["", ""], [[HtmlCell(what, WHOLE), text] for what, text in facts.items()])

@@ -162,10 +162,10 @@ def _in_words(sizes: NDArray[np.int64], k: int) -> str:
     if not len(sizes):
         return "no classes"
     least, most = int(sizes.min()), int(sizes.max())
-    told = f"{len(sizes):,} {'class' if len(sizes) == 1 else 'classes'} of {least:,}"
-    told += f" to {most:,} persons" if most > least else f" {'person' if most == 1 else 'persons'}"
+    text = f"{len(sizes):,} {'class' if len(sizes) == 1 else 'classes'} of {least:,}"
+    text += f" to {most:,} persons" if most > least else f" {'person' if most == 1 else 'persons'}"
     too_small = int(sizes[sizes < k].sum())
-    return f"{told}; {too_small:,} persons below k" if too_small else told
+    return f"{text}; {too_small:,} persons below k" if too_small else text
 
 
 def _first_sizes(sizes: NDArray[np.int64], k: int) -> tuple[NDArray[np.int64], bool]:

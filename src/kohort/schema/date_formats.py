@@ -48,8 +48,8 @@ def mistake(form: str) -> str | None:
 def pattern(form: str) -> str:
     """The regular expression of a format, with the groups y, m or mon, d and time."""
     packed = not _TOKEN.sub("", form)
-    told = _TOKEN.sub(lambda token: f"\0{token[0]}\0", form)
-    parts = [_TOKENS[part] if part in _TOKENS else re.escape(part) for part in told.split("\0") if part]
+    marked = _TOKEN.sub(lambda token: f"\0{token[0]}\0", form)
+    parts = [_TOKENS[part] if part in _TOKENS else re.escape(part) for part in marked.split("\0") if part]
     text = "".join(parts)
     return "^" + (text.replace("{1,2}", "{2}") if packed else text) + TIME + "$"
 

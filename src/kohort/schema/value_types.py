@@ -121,9 +121,9 @@ def _match(texts: pa.Array, pattern: str) -> NDArray[np.bool_]:
 
 
 def _truths(texts: pa.Array) -> Reading:
-    told = [text.lower() for text in texts.to_pylist()]
-    unfit = np.array([text not in DECLARED_TRUTHS for text in told], np.bool_)
-    if len(set(told)) > 2:
+    lowered = [text.lower() for text in texts.to_pylist()]
+    unfit = np.array([text not in DECLARED_TRUTHS for text in lowered], np.bool_)
+    if len(set(lowered)) > 2:
         unfit[:] = True
     return Reading(
         "boolean", unfit=unfit if unfit.any() else None, unfit_because="not truth values (two of yes, no, true, 0, ...)"

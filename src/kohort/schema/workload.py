@@ -47,10 +47,10 @@ class Query:
 
     def to_dict(self) -> dict[str, Any]:
         """As it stands in a file; what is usual is left out."""
-        told: dict[str, Any] = {} if self.aggregate == "COUNT" else {"aggregate": self.aggregate, "column": self.column}
+        facts: dict[str, Any] = {} if self.aggregate == "COUNT" else {"aggregate": self.aggregate, "column": self.column}
         if self.weight != 1:
-            told["weight"] = self.weight
-        return {**told, "where": [predicate.to_list() for predicate in self.where]}
+            facts["weight"] = self.weight
+        return {**facts, "where": [predicate.to_list() for predicate in self.where]}
 
 
 @dataclass(frozen=True)
@@ -120,8 +120,8 @@ def _query(given: Any, problems: list[str], where: str) -> Query:
         hint = did_you_mean(aggregate, AGGREGATES)
         problems.append(f"{where}: the aggregate must be one of {', '.join(AGGREGATES)}.{hint}")
     elif (aggregate == "COUNT") != (column is None):
-        told = "counts records: leave the column out" if aggregate == "COUNT" else f"needs the column to take the {aggregate} of"
-        problems.append(f"{where} {told}.")
+        facts = "counts records: leave the column out" if aggregate == "COUNT" else f"needs the column to take the {aggregate} of"
+        problems.append(f"{where} {facts}.")
     if column is not None and not isinstance(column, str):
         problems.append(f"{where}: the column must be a name.")
     if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 < weight < HEAVIEST:

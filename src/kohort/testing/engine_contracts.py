@@ -136,14 +136,14 @@ def writes_what_it_proved(engine: str) -> None:
         folder = Path(name)
         source, _job = sample.write(folder)
         before = source.read_bytes()
-        told = []
+        read_back = []
         targets = ["a.csv", "c.parquet"] if folders else ["a.csv", "b.csv.gz", "c.parquet"]
         for target in targets:
             release = api.anonymize(source, job, output=folder / target)
             assert release.evidence.passed
             text = pa.schema([(name, pa.string()) for name in release.table.schema.names])
-            told.append(files.read(folder / target)[0].cast(text))
-        same = (rows_of(table) == rows_of(told[0]) if folders else table.equals(told[0]) for table in told)
+            read_back.append(files.read(folder / target)[0].cast(text))
+        same = (rows_of(table) == rows_of(read_back[0]) if folders else table.equals(read_back[0]) for table in read_back)
         assert all(same)
         assert source.read_bytes() == before
         assert sorted(path.name for path in folder.iterdir()) == [*targets, "job.toml", "patients.csv", "trees"]

@@ -30,12 +30,12 @@ def _published(release: api.Release) -> tuple[list[dict[str, Any]], NDArray[np.i
 
 def identity(table: pa.Table, job: Job) -> Counter[tuple[Any, ...]]:
     """A release up to the order of its rows: each record's own values beside its published ones. Empty is missing."""
-    told, rows = _published(api.anonymize(table, job, keep_order=True))
+    text, rows = _published(api.anonymize(table, job, keep_order=True))
     own = [
         (*(None if row[name] == "" else row[name] for name in QUASI), *(row[name] for name in ("secret", "ward")))
         for row in table.take(rows).to_pylist()
     ]
-    return Counter((*one, *(row[name] for name in QUASI)) for one, row in zip(own, told, strict=True))
+    return Counter((*one, *(row[name] for name in QUASI)) for one, row in zip(own, text, strict=True))
 
 
 def require_kept(table: pa.Table, job: Job) -> api.Release | None:
@@ -51,12 +51,12 @@ def require_kept(table: pa.Table, job: Job) -> api.Release | None:
         assert impossible, f"all rows as one class would keep it: {release}"
         _require_sentence(str(release), impossible, source, job)
         return None
-    told, rows = _published(release)
+    text, rows = _published(release)
     quasi = job.names("quasi")
     assert unit not in release.table.column_names, "the unit is not published"
     assert release.summary()["suppressed"] <= Fraction(str(job.suppress)) * len(source), "more rows suppressed than allowed"
-    classes = grouped(tuple(row[name] for name in quasi) for row in told)
-    assert not (failing := broken(told, classes, job, [persons[row] for row in rows])), f"not kept: {', '.join(failing)}"
+    classes = grouped(tuple(row[name] for name in quasi) for row in text)
+    assert not (failing := broken(text, classes, job, [persons[row] for row in rows])), f"not kept: {', '.join(failing)}"
     return release
 
 
@@ -69,15 +69,15 @@ def _release_or_error(table: pa.Table, job: Job) -> api.Release | PromiseError |
         return error
 
 
-def _require_sentence(told: str, failing: Sequence[str], source: Sequence[Mapping[str, Any]], job: Job) -> None:
+def _require_sentence(text: str, failing: Sequence[str], source: Sequence[Mapping[str, Any]], job: Job) -> None:
     """The error names a promise that fails and its column, in sentences, without a cell."""
     named = [tuple(reversed(name.split("."))) for name in failing]
-    right = [(promise, *column) for promise, *column in named if re.search(rf"\b{promise}\b", told)]
-    assert right, f"none of {', '.join(failing)} is named: {told}"
-    assert any(all(repr(name) in told for name in column) for _promise, *column in right), f"the column is not named: {told}"
-    assert told.endswith(".")
+    right = [(promise, *column) for promise, *column in named if re.search(rf"\b{promise}\b", text)]
+    assert right, f"none of {', '.join(failing)} is named: {text}"
+    assert any(all(repr(name) in text for name in column) for _promise, *column in right), f"the column is not named: {text}"
+    assert text.endswith(".")
     cells = {str(row[name]) for row in source for name in job.names("sensitive")}
-    assert not any(re.search(rf"\b{cell}\b", told) for cell in cells if cell.isalpha() and cell != "None"), "no cell is told"
+    assert not any(re.search(rf"\b{cell}\b", text) for cell in cells if cell.isalpha() and cell != "None"), "no cell is told"
 
 
 @contextmanager

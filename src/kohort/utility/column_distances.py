@@ -62,7 +62,7 @@ class MeasuredColumn:
         return cls(domain, Bins.of(domain), held, published)
 
     @property
-    def told(self) -> CodedCells:
+    def released(self) -> CodedCells:
         return self.published.get("range") or self.published["mean"]
 
     @property
@@ -70,7 +70,7 @@ class MeasuredColumn:
         return self.published.get("mean") or self.published["range"]
 
     def distances(self) -> Distances:
-        source, release = self.held.shares(self.bins), self.told.shares(self.bins)
+        source, release = self.held.shares(self.bins), self.released.shares(self.bins)
         apart = total_variation(source, release)
         moved = _earth_moved(source, release) if self.bins.has_order else apart
         return Distances(apart, moved, _kullback_leibler(source, release, len(self.held.codes)), *self._entropy_loss())
@@ -82,14 +82,14 @@ class MeasuredColumn:
         """
         if "range" not in self.published:
             return None, None
-        rows, null, cells = len(self.held.codes), self.held.cells.is_null, self.told.cells
+        rows, null, cells = len(self.held.codes), self.held.cells.is_null, self.released.cells
         places, at = np.unique(self.held.cells.low[~null], return_inverse=True)
         counts = np.bincount(at, self.held.counts[~null], len(places))
         missing = float(self.held.counts[null].sum())
         below = np.append(0.0, np.cumsum(counts))
         inside = below[np.searchsorted(places, cells.high, "right")] - below[np.searchsorted(places, cells.low, "left")]
         inside = np.where(cells.is_null, missing, inside + cells.unsure * missing)
-        if self.told.counts[inside == 0].any():
+        if self.released.counts[inside == 0].any():
             name = repr(self.domain.name)
             raise RequestError(
                 f"In column {name} the release tells what the source does not hold. Compare it with its own source."
@@ -97,7 +97,7 @@ class MeasuredColumn:
         own = np.append(counts, missing)
         kept = _sum_of_logs(own, own) / rows
         most = math.log2(rows) - kept
-        loss = max(_sum_of_logs(self.told.counts, inside) / rows - kept, 0.0)
+        loss = max(_sum_of_logs(self.released.counts, inside) / rows - kept, 0.0)
         return loss, loss / most if most > 0 else 0.0
 
     def numbers(self, coded: CodedCells) -> Floats:
@@ -107,7 +107,7 @@ class MeasuredColumn:
 
     def drawn(self, chosen: Codes, random: np.random.Generator) -> Floats:
         """The values of chosen records, then ones drawn evenly from their cells: numbers, NaN where missing, or bins."""
-        return np.concatenate([self._drawn(coded, coded.codes[chosen], random) for coded in (self.held, self.told)])
+        return np.concatenate([self._drawn(coded, coded.codes[chosen], random) for coded in (self.held, self.released)])
 
     def _drawn(self, coded: CodedCells, codes: Codes, random: np.random.Generator) -> Floats:
         low, high = (end.astype(np.float64)[codes] for end in (coded.cells.low, coded.cells.high))

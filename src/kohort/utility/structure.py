@@ -52,24 +52,24 @@ class Structure:
 
     def to_dict(self) -> dict[str, Any]:
         """In figures, for JSON."""
-        told = asdict(self)
+        released = asdict(self)
         if self.propensity is not None:
-            told["propensity"]["ratio"] = self.propensity.ratio
-        return told
+            released["propensity"]["ratio"] = self.propensity.ratio
+        return released
 
     def in_words(self) -> str:
         """One sentence."""
-        told = [f"columns are off by {self.total.total_variation:.1%} of the records on average"]
+        released = [f"columns are off by {self.total.total_variation:.1%} of the records on average"]
         if self.pairs is not None:
             worst = " and ".join(map(repr, self.pairs.between))
-            told.append(f"pairs of them by {self.pairs.mean:.1%} (at most {self.pairs.largest:.1%}: {worst})")
+            released.append(f"pairs of them by {self.pairs.mean:.1%} (at most {self.pairs.largest:.1%}: {worst})")
         if self.correlations is not None:
-            told.append(f"correlations change by up to {self.correlations.largest:.2f}")
+            released.append(f"correlations change by up to {self.correlations.largest:.2f}")
         if self.total.entropy_share is not None:
-            told.append(f"{self.total.entropy_share:.0%} of the entropy is lost")
+            released.append(f"{self.total.entropy_share:.0%} of the entropy is lost")
         if self.propensity is not None:
-            told.append(f"a propensity score finds {self.propensity.ratio:.1f} times the difference of another sample")
-        words = "; ".join(told)
+            released.append(f"a propensity score finds {self.propensity.ratio:.1f} times the difference of another sample")
+        words = "; ".join(released)
         return f"{words[0].upper()}{words[1:]}."
 
 
@@ -107,12 +107,12 @@ def _pairs(columns: Sequence[MeasuredColumn]) -> Changes | None:
         return None
     bins = [column.bins.coarse() for column in columns]
     places = [binned.parts(column.held.cells)[1][column.held.codes] for column, binned in zip(columns, bins, strict=True)]
-    codes, counts = alike([column.told.codes for column in columns])
-    by_cells = sorted(range(len(columns)), key=lambda number: len(columns[number].told.cells.low))
+    codes, counts = alike([column.released.codes for column in columns])
+    by_cells = sorted(range(len(columns)), key=lambda number: len(columns[number].released.cells.low))
     found, spreads = {}, list[Floats]()
     for before, other in pairwise(by_cells):  # that with more cells is spread class by class, those with fewer cell by cell
-        spreads.append(columns[before].told.spread(bins[before]))
-        row, at, share = _parts_by_class(columns[other].told.cells, bins[other], codes[other])
+        spreads.append(columns[before].released.spread(bins[before]))
+        row, at, share = _parts_by_class(columns[other].released.cells, bins[other], codes[other])
         weight, width = share * counts[row], bins[other].count + 1
         for one, spread in zip(by_cells, spreads, strict=False):
             inside = np.bincount(codes[one][row] * width + at, weight, len(spread) * width).reshape(-1, width)

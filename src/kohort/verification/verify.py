@@ -89,5 +89,5 @@ def require_passed(evidence: Evidence) -> None:
     """Refuse to hand over what the audit refuses."""
     failures = evidence.failures()
     if failures:
-        told = "; ".join(f"{check.name}: required {check.required}, found {check.found}" for check in failures)
-        raise AuditError(f"The audit refused the release, so nothing was published ({told}).")
+        text = "; ".join(f"{check.name}: required {check.required}, found {check.found}" for check in failures)
+        raise AuditError(f"The audit refused the release, so nothing was published ({text}).")

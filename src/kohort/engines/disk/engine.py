@@ -108,7 +108,7 @@ class DiskEngine:
             sizes=made.sizes,
             suppressed=made.suppressed,
             axes={axis.name: axis.describe() for axis in self._packed.template.axes},
-            told=made.told,
+            notes=made.notes,
         )
 
     def labels(self) -> NDArray[np.int64]:

@@ -44,7 +44,7 @@ class DiskPartition:
     """Suppressed rows that are not published at all."""
     suppressed_group: int | None
     blocks: int
-    told: tuple[str, ...]
+    notes: tuple[str, ...]
     _labels: list[Spool[np.int32]]
     _scattered: Scattered | None
 
@@ -104,7 +104,7 @@ class _Work:
         )
         sums = sums_of(points, made.labels, boxes)
         return DiskPartition(
-            clusters, sums, sizes, suppressed, left_out, made.suppressed_group, made.blocks, made.told, [spool], None
+            clusters, sums, sizes, suppressed, left_out, made.suppressed_group, made.blocks, made.notes, [spool], None
         )
 
     def in_parts(self, words: Spool[np.uint64], largest: int) -> DiskPartition:
@@ -141,12 +141,12 @@ class _Work:
             part.remove()
         total, summary = reduce(add, sums), reduce(add, summaries)
         suppressed_group, total = self._suppressed_group(suppressed_rows, clusters, total)
-        told = run_of(job, self.progress).told(packed.points(packed.nothing()), replace(constraints, rows=packed.rows), summary)
+        notes = run_of(job, self.progress).notes(packed.points(packed.nothing()), replace(constraints, rows=packed.rows), summary)
         left_out = 0 if suppressed_group is not None else summary.suppressed
         sizes = clusters.class_sizes() if of_classes is None else of_classes.sizes()
         blocks = summary.blocks if job.algorithm.in_blocks else 1
         return DiskPartition(
-            clusters, total, sizes, summary.suppressed, left_out, suppressed_group, blocks, told, labels, scattered
+            clusters, total, sizes, summary.suppressed, left_out, suppressed_group, blocks, notes, labels, scattered
         )
 
     def _small(self, part: Spool[np.uint64], suppressed_rows: OneCluster) -> _Made:

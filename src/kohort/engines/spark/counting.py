@@ -71,8 +71,8 @@ class SparkCounting:
         return np.split(counts.reshape(2, -1), ends[:-1], axis=1)
 
     def _summed(self, tree: CutTree, size: int, count: Count, *, persons: bool = False) -> NDArray[np.int64]:
-        told = self._packed_rows.mapInArrow(spark_tasks.counting(self._head, tree, size, count, persons=persons), COUNTED)
-        found = told.groupBy("at").sum("n").toArrow()
+        counted = self._packed_rows.mapInArrow(spark_tasks.counting(self._head, tree, size, count, persons=persons), COUNTED)
+        found = counted.groupBy("at").sum("n").toArrow()
         counts = np.zeros(size, np.int64)
         counts[found.column(0).to_numpy()] = found.column(1).to_numpy()
         return counts

@@ -127,8 +127,10 @@ class SparkEngine:
         kinds = [(name, self._kinds.field(of).type) for name, of, statistic in self._schema.published() if statistic == "value"]
         wrong = [(name, kind) for name, kind in kinds if pa.types.is_map(kind) or pa.types.is_duration(kind)]
         if wrong:
-            told = [f"Column {name!r} is {kind}, which cannot be published. Drop it, or make text of it." for name, kind in wrong]
-            raise RequestError(told)
+            problems = [
+                f"Column {name!r} is {kind}, which cannot be published. Drop it, or make text of it." for name, kind in wrong
+            ]
+            raise RequestError(problems)
 
     def encode(self) -> None:
         job = self._job
@@ -158,7 +160,7 @@ class SparkEngine:
             self._released = self._finished(tree, boxes, whole=whole)
             found = self._released.where(f"{TOLD} IS NOT NULL").select(TOLD).collect()
             self._part_reports = [pickle.loads(row[0]) for row in found]  # noqa: S301 - our own tasks wrote it
-        errors = [told.error for told in self._part_reports if told.error is not None]
+        errors = [report.error for report in self._part_reports if report.error is not None]
         if errors:
             raise errors[0]
 
@@ -167,7 +169,7 @@ class SparkEngine:
         with self._progress.step("publish"), speaking_plainly("Spark failed while publishing"):
             (sums, summary, suppressed_group), whole = (
                 self._summed(),
-                next((told.whole for told in self._part_reports if told.whole), None),
+                next((report.whole for report in self._part_reports if report.whole), None),
             )
             self._rows = self._released.where(f"{TOLD} IS NULL" + ("" if suppressed_group else f" AND NOT {SUPPRESSED_GROUP}"))
             stays = whole.suppressed_group is not None if whole else suppressed_group and job.suppressed == "star"
@@ -177,10 +179,10 @@ class SparkEngine:
             sizes = self._class_sizes("DISTINCT u1_original") if head.packed.persons else by_rows
         names = [axis.name for axis in head.packed.template.axes]
         constraints = replace(head.packed.constraints(head.packed.nothing()), rows=head.packed.rows)
-        told = (
-            whole.told
+        notes = (
+            whole.notes
             if whole
-            else run_of(job, self._progress).told(head.packed.points(head.packed.nothing()), constraints, summary)
+            else run_of(job, self._progress).notes(head.packed.points(head.packed.nothing()), constraints, summary)
         )
         return Result(
             rows=head.packed.rows,
@@ -190,7 +192,7 @@ class SparkEngine:
             sizes=sizes,
             suppressed=summary.suppressed,
             axes={axis.name: axis.describe() for axis in head.packed.template.axes},
-            told=told,
+            notes=notes,
         )
 
     def labels(self) -> NDArray[np.int64]:
@@ -310,13 +312,13 @@ class SparkEngine:
     def _summed(self) -> tuple[Sums, RunSummary, bool]:
         """What all parts told, and whether what is suppressed stays as stars."""
         packed = self._head.packed
-        sums = [told.sums for told in self._part_reports if told.sums is not None]
+        sums = [report.sums for report in self._part_reports if report.sums is not None]
         sums += [cluster.finished(packed)[1] for cluster in self._large.values()]
-        summaries = [told.summary for told in self._part_reports] + [
+        summaries = [report.summary for report in self._part_reports] + [
             RunSummary(cluster.rows, 1) for cluster in self._large.values()
         ]
         total, summary = reduce(add, sums), reduce(add, summaries)
-        suppressed_rows = [told.suppressed_rows for told in self._part_reports if told.suppressed_rows is not None]
+        suppressed_rows = [report.suppressed_rows for report in self._part_reports if report.suppressed_rows is not None]
         if self._job.suppressed != "star" or not suppressed_rows:
             return total, summary, True
         suppressed_group = OneCluster(packed, self._schema)

@@ -111,9 +111,9 @@ def speaking_plainly(what: str) -> Iterator[None]:
     except (KohortError, KeyboardInterrupt):
         raise
     except Exception as error:
-        told = _told_by_task(error)
-        if told is not None:
-            raise told from None
+        own_error = _own_error_of(error)
+        if own_error is not None:
+            raise own_error from None
         if os.environ.get("KOHORT_DEBUG"):
             raise
         if NOT_THERE in (_quietly(error.__str__) or ""):
@@ -146,20 +146,20 @@ def telling(run: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
     """What a task of ours refuses comes to the driver as it was said, through whatever Spark makes of it."""
 
     @wraps(run)
-    def told(batches: Batches) -> Batches:
+    def own_error(batches: Batches) -> Batches:
         try:
             yield from run(batches)
         except KohortError as error:
             raise RuntimeError(f"kohort:{base64.b64encode(pickle.dumps(error)).decode()}:") from None
 
-    return told
+    return own_error
 
 
-def _told_by_task(error: Exception) -> KohortError | None:
+def _own_error_of(error: Exception) -> KohortError | None:
     found = TOLD.search(_quietly(lambda: str(error)) or "")
     with suppress(Exception):
-        told = pickle.loads(base64.b64decode(found[1])) if found else None  # noqa: S301 - our own tasks wrote it
-        return told if isinstance(told, KohortError) else None
+        own_error = pickle.loads(base64.b64decode(found[1])) if found else None  # noqa: S301 - our own tasks wrote it
+        return own_error if isinstance(own_error, KohortError) else None
     return None
 
 

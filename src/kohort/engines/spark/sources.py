@@ -109,8 +109,8 @@ def _require_arrow(frame: Any) -> None:
     foreign = tuple(getattr(types, name) for name in names if hasattr(types, name))
     wrong = [field for field in frame.schema if isinstance(field.dataType, foreign)]
     if wrong:
-        told = [f"Column {field.name!r} is {field.dataType.simpleString()}, which only Spark knows." for field in wrong]
-        raise RequestError([f"{problem} Leave it out of the data frame, or make text of it." for problem in told])
+        problems = [f"Column {field.name!r} is {field.dataType.simpleString()}, which only Spark knows." for field in wrong]
+        raise RequestError([f"{problem} Leave it out of the data frame, or make text of it." for problem in problems])
 
 
 def _with_zone(spark: Any, kinds: pa.Schema) -> pa.Schema:
@@ -200,11 +200,11 @@ def _require_types(schema: pa.Schema, *more: Callable[[pa.DataType], bool]) -> N
     unknown = _is_nanoseconds, pa.types.is_time, pa.types.is_decimal256, pa.types.is_duration, *more
     wrong = [field for field in schema if any(test(field.type) for test in unknown)]
     if wrong:
-        told = [
+        problems = [
             f"Column {field.name!r} is {field.type}, which Spark does not know. Write it as another type, {ELSE}"
             for field in wrong
         ]
-        raise RequestError(told)
+        raise RequestError(problems)
 
 
 def _is_nanoseconds(kind: pa.DataType) -> bool:

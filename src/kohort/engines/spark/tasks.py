@@ -128,7 +128,7 @@ def counting(head: Head, tree: CutTree, size: int, count: Count, *, persons: boo
     With `persons`, rows of one are side by side and are counted together.
     """
 
-    def told(counts: NDArray[np.int64]) -> pa.RecordBatch:
+    def report(counts: NDArray[np.int64]) -> pa.RecordBatch:
         at = np.flatnonzero(counts)
         return pa.record_batch([pa.array(at), pa.array(counts[at])], names=["at", "n"])
 
@@ -139,9 +139,9 @@ def counting(head: Head, tree: CutTree, size: int, count: Count, *, persons: boo
         for words in whole_persons(pieces, head.packed.person_word) if persons else pieces:
             count(words, routed(head, tree, words), counts)
             if size > DENSE:
-                yield told(counts)
+                yield report(counts)
                 counts[:] = 0
-        yield told(counts)
+        yield report(counts)
 
     return run
 
@@ -249,22 +249,22 @@ def finishing(head: Head, secret: bytes, boxes: Mapping[int, Boxes], *, whole: b
         try:
             if part < 0:
                 node = list(boxes)[(-1 - part) % len(boxes)]
-                published, told = finish.as_told(boxes[node]), PartReport(rows.num_rows)
+                published, report = finish.one_cluster(boxes[node]), PartReport(rows.num_rows)
             else:
-                published, told = finish.whole() if whole else finish.part()
+                published, report = finish.whole() if whole else finish.part()
         except KohortError as error:
-            published, told = finish.nothing(), PartReport(rows.num_rows, error)
+            published, report = finish.nothing(), PartReport(rows.num_rows, error)
         # Not the system's bytes: a task that runs again must give its rows the same places.
         stream = hashlib.shake_256(secret + part.to_bytes(8, "big", signed=True)).digest(8 * published.num_rows)
         published = published.append_column(KEY, pa.array(np.frombuffer(stream, np.int64)))
-        return pa.concat_tables([published, _note(published.schema, told)])
+        return pa.concat_tables([published, _note(published.schema, report)])
 
     return run
 
 
-def _note(schema: pa.Schema, told: PartReport) -> pa.Table:
+def _note(schema: pa.Schema, report: PartReport) -> pa.Table:
     """A row that is none: only what is told stands in it."""
-    cells = [pickle.dumps(told) if name == TOLD else 0 if name == KEY else None for name in schema.names]
+    cells = [pickle.dumps(report) if name == TOLD else 0 if name == KEY else None for name in schema.names]
     return pa.table([pa.array([cell], field.type) for cell, field in zip(cells, schema, strict=True)], schema=schema)
 
 
@@ -289,8 +289,8 @@ class _Finish:
         is_suppressed_group = np.equal(made.labels, -1 if made.suppressed_group is None else made.suppressed_group)
         summary = RunSummary(points.rows, made.blocks, int(np.count_nonzero((made.labels < 0) | is_suppressed_group)))
         sums, without_labels = sums_of(points, made.labels, boxes), replace(made, labels=made.labels[:0])
-        told = PartReport(points.rows, None, sums, summary, None, without_labels)
-        return self._published(texts, made.labels, np.flatnonzero(made.labels >= 0), suppressed_group=False), told
+        report = PartReport(points.rows, None, sums, summary, None, without_labels)
+        return self._published(texts, made.labels, np.flatnonzero(made.labels >= 0), suppressed_group=False), report
 
     def part(self) -> tuple[pa.Table, PartReport]:
         """The part is one of several. Suppressed rows come too, as stars, if they may stay."""
@@ -310,7 +310,7 @@ class _Finish:
                 rows = pa.concat_tables([rows, self._published(texts, np.zeros_like(labels), out, suppressed_group=True)])
         return rows, PartReport(points.rows, None, sums_of(points, labels, boxes), summary, suppressed_rows)
 
-    def as_told(self, boxes: Boxes) -> pa.Table:
+    def one_cluster(self, boxes: Boxes) -> pa.Table:
         """Everybody is in one cluster that is known."""
         texts = texts_of(self._head.schema, self._points.axes, boxes)
         zeros = np.zeros(self._points.rows, np.int64)

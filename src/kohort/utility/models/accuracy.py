@@ -76,13 +76,13 @@ class Mined:
 
     def in_words(self) -> str:
         """One sentence, about the first model."""
-        name, measure, told, form = next(iter(self.models)), "accuracy", "an accuracy", ".1%"
+        name, measure, facts, form = next(iter(self.models)), "accuracy", "an accuracy", ".1%"
         if self.task == "regression":
-            measure, told, form = "r2", "an R2", ".2f"
+            measure, facts, form = "r2", "an R2", ".2f"
         released, original = (self.models[name][data][measure] for data in ("release", "original"))
         interval = f"{released.low:{form}} to {released.high:{form}}"
         return (
-            f"{TITLES[name]} trained on the release predicts {self.target!r} of original rows with {told} of "
+            f"{TITLES[name]} trained on the release predicts {self.target!r} of original rows with {facts} of "
             f"{released.mean:{form}} ({interval}); trained on the original {original.mean:{form}}, "
             f"without a model {self.majority[measure].mean:{form}}."
         )
@@ -163,8 +163,8 @@ def _required(aligned: AlignedTables, target: str | None = None) -> list[str]:
     if target is not None and target not in known:
         problems.append(f"There is no published column {target!r}.{nearest(target, known)}")
     if source.num_rows != release.num_rows:
-        told = f"The source has {source.num_rows} rows, the release {release.num_rows}."
-        problems.append(f"{told} Models need the same rows of both, in one order.")
+        facts = f"The source has {source.num_rows} rows, the release {release.num_rows}."
+        problems.append(f"{facts} Models need the same rows of both, in one order.")
     absent = [name for name, _source, _statistic in schema.published() if name not in release.column_names]
     if absent:
         problems.append(f"The release has no column {listed(absent)}, which the job publishes. Give the release of this job.")
@@ -226,9 +226,9 @@ def _require_target(requested: Target, folds: int) -> None:
     if rows < 2 * folds:
         raise RequestError(f"Column {name!r} has values in {rows} rows, too few for {folds} folds. Ask for fewer.")
     if any(not (requested.released[trained] >= 0).any() for trained, _tested in _folds(requested.original, folds)):
-        told = np.count_nonzero(requested.released >= 0)
+        facts = np.count_nonzero(requested.released >= 0)
         raise RequestError(
-            f"The release tells a single value of {name!r} in {told} of {rows} rows, too few to learn from. Choose another one."
+            f"The release tells a single value of {name!r} in {facts} of {rows} rows, too few to learn from. Choose another one."
         )
 
 
@@ -251,12 +251,12 @@ def _folds(values: NDArray[np.int64], folds: int) -> Iterator[tuple[Rows, Rows]]
 def _over_folds(parts: Sequence[Mapping[str, float]]) -> Scores:
     from scipy.stats import t
 
-    told = {}
+    facts = {}
     for measure in parts[0]:
         values = np.array([part[measure] for part in parts])
         mean, half = float(values.mean()), float(t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / len(values) ** 0.5)
-        told[measure] = Score(mean, mean - half, mean + half)
-    return told
+        facts[measure] = Score(mean, mean - half, mean + half)
+    return facts
 
 
 @contextmanager

@@ -91,9 +91,9 @@ def target_of(aligned: AlignedTables, name: str) -> Target:
     return Target(name, _numbered(original, places), _numbered(released, places), numbers, len(places))
 
 
-def _numbered(told: FeatureColumn, places: Places) -> NDArray[np.int64]:
-    number = np.searchsorted(places, told.low)
-    known = told.is_single & np.isin(told.low, places)
+def _numbered(column: FeatureColumn, places: Places) -> NDArray[np.int64]:
+    number = np.searchsorted(places, column.low)
+    known = column.is_single & np.isin(column.low, places)
     return np.where(known, number, -1)
 
 
@@ -114,9 +114,9 @@ def matrices(aligned: AlignedTables, names: list[str], rows: Rows) -> tuple[Matr
     return np.hstack(before), np.hstack(after)
 
 
-def features(told: FeatureColumn, original: FeatureColumn) -> Matrix:
+def features(column: FeatureColumn, original: FeatureColumn) -> Matrix:
     """The features of one column, chosen by what the original holds."""
-    return _middles(told) if is_measured(told.domain) else _within(told, original)
+    return _middles(column) if is_measured(column.domain) else _within(column, original)
 
 
 # --- reading
@@ -136,11 +136,11 @@ def _as_published(release: pa.Table, domain: Domain, schema: Schema) -> FeatureC
         known, codes = domain.read_means(release.column(names["mean"]))
         means = known[codes]
     if "range" in names:
-        told = _per_row(domain, *domain.read_published(release.column(names["range"])))
+        column = _per_row(domain, *domain.read_published(release.column(names["range"])))
     else:  # a mean tells no interval
         low, high = (np.full(release.num_rows, end) for end in domain.ends)
-        told = FeatureColumn(domain, low, high, np.zeros(release.num_rows, np.bool_))
-    return FeatureColumn(domain, told.low, told.high, told.is_null, means)
+        column = FeatureColumn(domain, low, high, np.zeros(release.num_rows, np.bool_))
+    return FeatureColumn(domain, column.low, column.high, column.is_null, means)
 
 
 def _per_row(domain: Domain, cells: PublishedCells, codes: NDArray[np.int64]) -> FeatureColumn:
@@ -150,23 +150,23 @@ def _per_row(domain: Domain, cells: PublishedCells, codes: NDArray[np.int64]) ->
 # --- features
 
 
-def _middles(told: FeatureColumn) -> Matrix:
-    known = told.domain.values.drop_null().to_numpy(zero_copy_only=False).astype(np.float64)
+def _middles(column: FeatureColumn) -> Matrix:
+    known = column.domain.values.drop_null().to_numpy(zero_copy_only=False).astype(np.float64)
     begin, end = (known.min(), known.max()) if len(known) else (0.0, 0.0)
-    pairs, place = np.unique(np.column_stack([told.low, told.high]), axis=0, return_inverse=True)
-    middle = told.domain.numbers_within(pairs[:, 0], pairs[:, 1])[0][place]
-    if told.means is not None:
-        middle = np.where(np.isnan(told.means), middle, told.means)
+    pairs, place = np.unique(np.column_stack([column.low, column.high]), axis=0, return_inverse=True)
+    middle = column.domain.numbers_within(pairs[:, 0], pairs[:, 1])[0][place]
+    if column.means is not None:
+        middle = np.where(np.isnan(column.means), middle, column.means)
     share = (middle / 2 - begin / 2) / (end / 2 - begin / 2 or 1.0)  # by halves: a float may not hold the whole range
-    return np.where(told.is_null, 0.5, share).astype(np.float32)[:, np.newaxis]
+    return np.where(column.is_null, 0.5, share).astype(np.float32)[:, np.newaxis]
 
 
-def _within(told: FeatureColumn, original: FeatureColumn) -> Matrix:
-    first, last = _nodes(told.domain)
+def _within(column: FeatureColumn, original: FeatureColumn) -> Matrix:
+    first, last = _nodes(column.domain)
     below = np.append(0, np.cumsum(np.bincount(original.low[~original.is_null], minlength=last.max() + 1)))
     held = below[last + 1] - below[first]
     kept = np.sort(np.argsort(-held, kind="stable")[:MOST_NODES])
-    low, high, known = (values[:, np.newaxis] for values in (told.low, told.high, ~told.is_null))
+    low, high, known = (values[:, np.newaxis] for values in (column.low, column.high, ~column.is_null))
     return ((low >= first[kept]) & (high <= last[kept]) & known).astype(np.float32)
 
 

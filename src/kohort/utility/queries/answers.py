@@ -156,20 +156,20 @@ class Answers:
         middle, far = np.median(self.errors), np.quantile(self.errors, 0.95)
         if len(self.errors) == 1:
             return f"The query of the workload is {'' if self.matched[0] else 'not '}matched; its error is {self.error:.1%}."
-        told = f"{len(self.errors):,} queries of the workload are answered with an error of {self.error:.1%}"
-        return f"{told} (by weight; median {middle:.1%}, 95 % within {far:.1%}); {self.matched.mean():.0%} are matched."
+        text = f"{len(self.errors):,} queries of the workload are answered with an error of {self.error:.1%}"
+        return f"{text} (by weight; median {middle:.1%}, 95 % within {far:.1%}); {self.matched.mean():.0%} are matched."
 
     def by_selectivity(self) -> dict[str, dict[str, float]]:
         """Counts by the share of the records that they are about: how many queries, and their median error."""
         counts = np.array([query.aggregate == "COUNT" for query in self.workload.queries])
         share = np.where(counts, self.truth, np.nan) / max(self.rows, 1)
-        told, above = {}, -1.0
+        text, above = {}, -1.0
         for most in SELECTIVITIES:
             here = (share > above) & (share <= most)
             if here.any():
-                told[f"up to {most:.1%}"] = {"queries": int(here.sum()), "median": float(np.median(self.errors[here]))}
+                text[f"up to {most:.1%}"] = {"queries": int(here.sum()), "median": float(np.median(self.errors[here]))}
             above = most
-        return told
+        return text
 
 
 def _unpublished(column: str, schema: Schema, known: Sequence[str]) -> str:
@@ -245,7 +245,7 @@ class _Release:
         value = mean[codes]
         if domain.name in self._means:
             whole = ((low == cells.low) & (high == cells.high))[codes]
-            told = self._means[domain.name][self._codes[f"{domain.name}.mean"]]
-            value = np.where(whole & ~np.isnan(told), told, value)
+            text = self._means[domain.name][self._codes[f"{domain.name}.mean"]]
+            value = np.where(whole & ~np.isnan(text), text, value)
         total = float(weight[known] @ value[known])
         return total if bound.query.aggregate == "SUM" else total / float(weight[known].sum())
