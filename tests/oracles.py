@@ -53,9 +53,9 @@ class Numbers:
         absent = len(members) - len(present)
         if absent > len(present):
             return Fraction(len(present))
-        places = [(Fraction(value) - self._low) / (self._range or 1) for value in present]
-        mean = sum(places, Fraction(0)) / max(len(places), 1)
-        return absent + sum(((place - mean) ** 2 for place in places), Fraction(0))
+        indices = [(Fraction(value) - self._low) / (self._range or 1) for value in present]
+        mean = sum(indices, Fraction(0)) / max(len(indices), 1)
+        return absent + sum(((place - mean) ** 2 for place in indices), Fraction(0))
 
 
 class NumbersOnGrid(Numbers):

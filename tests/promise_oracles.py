@@ -244,8 +244,8 @@ def ordered_distance(here: Counts, everywhere: Counts) -> float:
     """The earth mover's distance of ranks; `everywhere` names the values in their order."""
     if len(everywhere) < 2:
         return 0.0
-    places = np.arange(len(everywhere)) / (len(everywhere) - 1)
-    return float(wasserstein_distance(places, places, *_shares(here, everywhere)))
+    indices = np.arange(len(everywhere)) / (len(everywhere) - 1)
+    return float(wasserstein_distance(indices, indices, *_shares(here, everywhere)))
 
 
 def tree_distance(here: Counts, everywhere: Counts, tree: Rows) -> float:

@@ -199,7 +199,7 @@ COLUMNS = st.one_of(
 @QUICK
 @given(column=COLUMNS, size=st.integers(1, 9))
 def test_a_dictionary_that_grows_is_that_of_the_whole_column(column, size):
-    expected, places = distinct(pa.chunked_array([column]), "c", ("?",))
+    expected, indices = distinct(pa.chunked_array([column]), "c", ("?",))
     growing = Dictionary("c", sensitive=False)
     raw = [growing.add(column.slice(start, size)) for start in range(0, len(column), size)]
     found, renumbered = growing.finished(("?",))
@@ -212,7 +212,7 @@ def test_a_dictionary_that_grows_is_that_of_the_whole_column(column, size):
         first = held.first_rows() if held.first_rows is not None else []
         return sorted(zip(map(str, held.values), held.counts.tolist(), first, strict=False))
 
-    assert told(found, mine) == told(expected, places)
+    assert told(found, mine) == told(expected, indices)
     assert counted(found) == counted(expected)
     assert found.counts[-1] == expected.counts[-1]
 

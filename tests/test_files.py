@@ -84,7 +84,7 @@ def hiding() -> dict[str, pa.Array]:
     """Arrays whose second cell is missing and holds the secret all the same."""
     texts, valid = pa.array(["a", SECRET.decode(), "b", "c"]), pa.py_buffer(b"\x0d")
     eight = pa.py_buffer(b"AAAAAAAA" + SECRET + b"BBBBBBBBCCCCCCCC")
-    places = pa.array([0, 1, 2, 3, 4], pa.int32())
+    indices = pa.array([0, 1, 2, 3, 4], pa.int32())
     inner = pa.StructArray.from_arrays([texts], ["x"], mask=HIDDEN)
     return {
         "number": pa.Array.from_buffers(pa.int64(), 4, [valid, eight]),
@@ -92,9 +92,9 @@ def hiding() -> dict[str, pa.Array]:
         "text": pa.Array.from_buffers(
             pa.string(), 4, [valid, pa.py_buffer(struct.pack("<5i", 0, 1, 9, 10, 11)), pa.py_buffer(b"a" + SECRET + b"bc")]
         ),
-        "list": pa.ListArray.from_arrays(places, texts, mask=HIDDEN),
+        "list": pa.ListArray.from_arrays(indices, texts, mask=HIDDEN),
         "struct": inner,
-        "list of structs": pa.ListArray.from_arrays(places, inner),
+        "list of structs": pa.ListArray.from_arrays(indices, inner),
         "struct of structs": pa.StructArray.from_arrays([inner], ["y"], mask=HIDDEN),
         "dictionary": pa.DictionaryArray.from_arrays(pa.array([0, None, 2, 3]), texts),
     }

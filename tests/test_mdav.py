@@ -81,9 +81,9 @@ def test_by_deviation_as_the_plain_version(columns, k, weight):
     if rows < k:
         return
     weights = [weight, *[1] * (len(columns) - 1)]
-    places = kmeans_oracles.deviations(columns, weights)
+    indices = kmeans_oracles.deviations(columns, weights)
     plain = kmeans_oracles.Table(columns, [oracles.Numbers(column) for column in columns], k, 0)
-    plain.rows = places
+    plain.rows = indices
 
     def squared(one, other):
         total = 0.0
@@ -93,7 +93,7 @@ def test_by_deviation_as_the_plain_version(columns, k, weight):
 
     def mean(left):
         return tuple(
-            round(sum(column) / len(left) * 2**16) / 2**16 for column in zip(*(places[row] for row in left), strict=True)
+            round(sum(column) / len(left) * 2**16) / 2**16 for column in zip(*(indices[row] for row in left), strict=True)
         )
 
     named = {f"c{number}": column for number, column in enumerate(columns)}

@@ -58,9 +58,9 @@ def scores(columns, weights=None):
     return (cells - cells.mean(axis=0)) / np.where(deviation > 0, deviation, 1) * np.sqrt(weights or [1] * len(columns))
 
 
-def error_of_scores(places, labels):
+def error_of_scores(indices, labels):
     labels = np.asarray(labels)
-    groups = [places[labels == label] for label in set(labels.tolist()) - {-1}]
+    groups = [indices[labels == label] for label in set(labels.tolist()) - {-1}]
     return sum(((group - group.mean(axis=0)) ** 2).sum() for group in groups)
 
 
@@ -107,16 +107,16 @@ def test_the_error_never_rises(table, k, weigh, data):
     cells = list(columns.values())
     numbers = all(isinstance(measure, oracles.Numbers) for measure in measures)
     if numbers and not any(None in column for column in cells):
-        places = scores(cells, weights)
-        was, now = (error_of_scores(places, labels) for labels in (before, after))
+        indices = scores(cells, weights)
+        was, now = (error_of_scores(indices, labels) for labels in (before, after))
     else:
         was, now = (error_of_pairs(cells, measures, weights, labels) for labels in (before, after))
     assert now <= was * (1 + 1e-6) + 1e-9  # distances are rounded to 2^-24
 
 
-def least_error(places, k):
+def least_error(indices, k):
     """The smallest error of all partitions into groups of at least k."""
-    rows = len(places)
+    rows = len(indices)
 
     def best(left):
         if not left:
@@ -127,7 +127,7 @@ def least_error(places, k):
                 rest = [row for row in others if row not in chosen]
                 if 0 < len(rest) < k:
                     continue
-                least = min(least, error_of_scores(places[[first, *chosen]], [0] * (size + 1)) + best(rest))
+                least = min(least, error_of_scores(indices[[first, *chosen]], [0] * (size + 1)) + best(rest))
         return least
 
     return best(list(range(rows)))
@@ -138,11 +138,11 @@ def test_tiny_tables_reach_the_optimum(rows, k):
     """From one group of all and from k-sized ones in row order."""
     for number in range(4):
         columns = np.random.default_rng(number).integers(0, 1000, (2, rows)).tolist()
-        places = scores(columns)
+        indices = scores(columns)
         named = {"x": columns[0], "y": columns[1]}
-        least = least_error(places, k)
+        least = least_error(indices, k)
         for start in ([0] * rows, [min(row // k, rows // k - 1) for row in range(rows)]):
-            assert error_of_scores(places, improved(named, k, start)) == pytest.approx(least)
+            assert error_of_scores(indices, improved(named, k, start)) == pytest.approx(least)
 
 
 def test_groups_are_dissolved_where_fewer_are_better():
@@ -164,8 +164,8 @@ def test_large_groups_are_cut_and_equal_rows_are_left_together():
     x = [0] * 700 + np.random.default_rng(2).integers(1, 10_000, 900).tolist()
     after = improved({"x": x}, 5, [0] * len(x))
     require_sound([0] * len(x), after, 5)
-    places = scores([x])
-    assert error_of_scores(places, after) < 1e-4 * error_of_scores(places, [0] * len(x))
+    indices = scores([x])
+    assert error_of_scores(indices, after) < 1e-4 * error_of_scores(indices, [0] * len(x))
 
 
 def random_table(rows, seed=5):
@@ -199,8 +199,8 @@ def test_it_ends_when_a_round_gains_nothing(monkeypatch):
 
 def test_more_rounds_are_no_worse():
     table, start = random_table(600), [row // 4 for row in range(600)]
-    places = scores(list(table.values()))
-    errors = [error_of_scores(places, improved(table, 4, start, rounds=rounds)) for rounds in (0, 1, 3)]
+    indices = scores(list(table.values()))
+    errors = [error_of_scores(indices, improved(table, 4, start, rounds=rounds)) for rounds in (0, 1, 3)]
     assert errors[0] > errors[1] >= errors[2] * (1 - 1e-9)
 
 
@@ -228,8 +228,8 @@ def test_every_group_keeps_its_different_values():
     assert different(start.tolist()) >= 2
     assert different(kept) >= 2 > different(free)
     require_sound(start.tolist(), kept, 4)
-    places = scores(list(table.values()))
-    assert error_of_scores(places, kept) < 0.5 * error_of_scores(places, start)
+    indices = scores(list(table.values()))
+    assert error_of_scores(indices, kept) < 0.5 * error_of_scores(indices, start)
 
 
 def test_every_group_keeps_its_persons():
@@ -239,8 +239,8 @@ def test_every_group_keeps_its_persons():
     start = persons % 15
     kept = improved({**table, "who": persons}, 4, start.tolist(), quasi=["x", "y"], unit="who")
     assert min(len({persons[row] for row in group}) for group in oracles.groups(kept)) >= 4
-    places = scores(list(table.values()))
-    assert error_of_scores(places, kept) < 0.5 * error_of_scores(places, start)
+    indices = scores(list(table.values()))
+    assert error_of_scores(indices, kept) < 0.5 * error_of_scores(indices, start)
 
 
 def test_mixed_columns_lose_less():
@@ -273,11 +273,11 @@ def test_public_tables(public_data, name):
     table = pyarrow.csv.read_csv(public_data / f"micro_{name}" / f"micro_{name}.csv")
     if name == "eia":
         table = table.select([one for one in table.column_names if one == "UTILITYID" or one.endswith(("REVENUE", "SALES"))])
-    places = scores([column.to_numpy() for column in table.columns])
+    indices = scores([column.to_numpy() for column in table.columns])
     for k, bar in BARS[name].items():
         engine = prepared(table, k, method="mdav")
         engine.partition()
         before = engine._partition.labels
         after = improve_square_error(engine._points, engine._constraints, before, 1, 1, Progress(1))
         require_sound(before.tolist(), after.tolist(), k)
-        assert 100 * error_of_scores(places, after) / (places**2).sum() <= bar
+        assert 100 * error_of_scores(indices, after) / (indices**2).sum() <= bar

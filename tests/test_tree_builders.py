@@ -54,9 +54,9 @@ def number(text: str) -> Fraction:
 
 
 def digits(exact: Fraction) -> str:
-    places = next(places for places in range(400) if (exact * 10**places).denominator == 1)
-    text = str(abs(int(exact * 10**places))).zfill(places + 1)
-    return "-" * (exact < 0) + (f"{text[:-places]}.{text[-places:]}" if places else text)
+    indices = next(indices for indices in range(400) if (exact * 10**indices).denominator == 1)
+    text = str(abs(int(exact * 10**indices))).zfill(indices + 1)
+    return "-" * (exact < 0) + (f"{text[:-indices]}.{text[-indices:]}" if indices else text)
 
 
 def in_bands(cells: Cells, steps: str, *, integers: bool) -> dict[str, list[str]]:

@@ -49,7 +49,7 @@ def distance_query(counts: Counts, distance: Distance, value_distance: ValueDist
     return _along_an_order(counts, value_distance) if distance == "ordered" else _between_equals(counts)
 
 
-def require_places(run: Run, name: str, counts: Counts, distance: Distance, value_distance: ValueDistance) -> None:
+def require_indices(run: Run, name: str, counts: Counts, distance: Distance, value_distance: ValueDistance) -> None:
     """Refuse values between which there is no distance; they are never shown."""
     if distance == "tree" and value_distance.tree is None:
         raise RequestError(f"Column {name!r} has no tree for t_distance=tree. Give it one (--hierarchy {name}=FILE).")
@@ -121,7 +121,7 @@ def _along_an_order(counts: Counts, value_distance: ValueDistance) -> str:
     if value_distance.tree is None and value_distance.dates is None:
         key += f", {_number(value_distance, 'DECIMAL(38, 0)')}"  # long integers can be equal as doubles
     order = f"ORDER BY CASE WHEN v = '' THEN 0 ELSE 1 END, {key}, v"
-    places = f"SELECT v, n, size, ROW_NUMBER() OVER ({order}) AS place FROM {values}"
+    indices = f"SELECT v, n, size, ROW_NUMBER() OVER ({order}) AS place FROM {values}"
     by = counts.by
     steps = (
         f"SELECT {by}, place, sum_before, LEAD(place) OVER run AS next_place, LEAD(sum_before) OVER run AS next_sum, "
@@ -139,7 +139,7 @@ def _along_an_order(counts: Counts, value_distance: ValueDistance) -> str:
     )
     tables = (
         counts.totals,
-        f"places AS (SELECT v, size, place, SUM(n) OVER (ORDER BY place) AS reached FROM ({places}) AS numbered)",
+        f"places AS (SELECT v, size, place, SUM(n) OVER (ORDER BY place) AS reached FROM ({indices}) AS numbered)",
         "sums AS (SELECT v, size, place, reached, SUM(reached) OVER (ORDER BY place) - reached AS sum_before FROM places)",
         "whole AS (SELECT MAX(place) AS m, SUM(reached) AS sum_of_all, MAX(size) AS size FROM places)",
         f"steps AS ({steps})",

@@ -143,7 +143,7 @@ class _ClassSizes:
         found = sorted(tuple(map(int, row)) for row in view.run(self.sql))
         self.classes = {size: classes for size, classes, *_alike in found}
         self.rows = sum(size * classes for size, classes in self.classes.items())
-        self._alike = {name: {row[0]: row[place] for row in found} for place, name in enumerate(requested, start=2)}
+        self._alike = {name: {row[0]: row[index] for row in found} for index, name in enumerate(requested, start=2)}
 
     def alike(self, column: str = "everything") -> tuple[int, float]:
         """How many classes are alike, and the share of records in them."""

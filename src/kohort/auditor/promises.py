@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kohort.auditor.counts import Counts, Run
-from kohort.auditor.distances import ValueDistance, distance_query, require_places, tree_rows
+from kohort.auditor.distances import ValueDistance, distance_query, require_indices, tree_rows
 from kohort.auditor.evidence import Check, Verdict
 from kohort.errors import RequestError
 from kohort.schema.promises import SensitivePromise
@@ -144,7 +144,7 @@ def _recursive(column: _Column) -> _Finding:
 
 def _t(column: _Column) -> _Finding:
     most, distance = column.requested.t or 0.0, column.requested.distance
-    require_places(column.run, column.name, column.counts, distance, column.value_distance)
+    require_indices(column.run, column.name, column.counts, distance, column.value_distance)
     query = distance_query(column.counts, distance, column.value_distance)
     found = column.run(query)[0][0]
     figure = None if found is None else float(found)

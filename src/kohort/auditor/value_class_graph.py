@@ -60,8 +60,8 @@ class Matrix:
 
     def rows(self) -> list[list[float]]:
         """A row for each value, a column for each class."""
-        places = range(len(self.groups))
-        return [[self.weights.get((row, place), 0.0) for place in places] for row in range(len(self.values))]
+        indices = range(len(self.groups))
+        return [[self.weights.get((row, index), 0.0) for index in indices] for row in range(len(self.values))]
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class ReleaseView:
         """Every edge of a column with a weight above 0, class by class."""
         kind, text = shown(alias, self.holders, self.k)
         sql = (
-            f"WITH cells AS ({self.sql([alias], ', ROW_NUMBER() OVER () AS place')}), "
+            f"WITH cells AS ({self.sql([alias], ', ROW_NUMBER() OVER () AS index')}), "
             f"held AS (SELECT {alias} AS cell, {kind} AS kind, {text} AS name FROM cells GROUP BY {alias}), "
             f"counts AS (SELECT {self.by}, kind, name, COUNT(*) AS n, MIN(place) AS place FROM cells "
             f"JOIN held ON {alias} IS NOT DISTINCT FROM cell GROUP BY {self.by}, kind, name) "
@@ -165,6 +165,6 @@ def kept_small(cells: ReleaseView, alias: str, values: Sequence[Value], classes:
     """The matrix of a column, its values in the order given; None if it is large."""
     if len(values) * classes > MOST_CELLS_KEPT:
         return None
-    place = {value: number for number, value in enumerate(values)}
-    weights = {(place[edge.value], edge.group): edge.weight for edge in cells.edges(alias)}
+    index = {value: number for number, value in enumerate(values)}
+    weights = {(index[edge.value], edge.group): edge.weight for edge in cells.edges(alias)}
     return Matrix(tuple(values), tuple(cells.groups()), weights)

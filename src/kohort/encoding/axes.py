@@ -91,8 +91,8 @@ class Grid:
         if numbers.dtype.kind == "i":
             held = np.iinfo(np.int64)
             return step <= held.max and held.min <= below and above <= held.max
-        place = int(self.step.normalize().as_tuple().exponent)
-        return abs(place) <= MOST_PLACES and max(-below, above) <= Fraction(10) ** (place + EXACT_DIGITS)
+        index = int(self.step.normalize().as_tuple().exponent)
+        return abs(index) <= MOST_PLACES and max(-below, above) <= Fraction(10) ** (index + EXACT_DIGITS)
 
     def down(self, numbers: Numbers) -> Numbers:
         """The next multiple at or below each number.
@@ -255,9 +255,9 @@ class TreeAxis:
         del ends
         if not self.tree.leaves:
             return pa.nulls(len(low), pa.string())
-        node, place = np.unique(self._node(low, high), return_inverse=True)
+        node, index = np.unique(self._node(low, high), return_inverse=True)
         texts = pa.array([self.tree.labels[number] for number in node.tolist()], pa.string())
-        return _with_missing(texts.take(pa.array(place)), low, high)
+        return _with_missing(texts.take(pa.array(index)), low, high)
 
     def describe(self) -> str:
         if self.tree.height == 1:
@@ -330,10 +330,10 @@ class Points:
 
     def equal_rows(self) -> NDArray[np.int64]:
         """Per row: the class of those equal to it, numbered by their first rows."""
-        _points, first, place = np.unique(self.codes, axis=0, return_index=True, return_inverse=True)
+        _points, first, index = np.unique(self.codes, axis=0, return_index=True, return_inverse=True)
         number = np.empty(len(first), np.int64)
         number[np.argsort(first)] = np.arange(len(first))
-        return number[place]
+        return number[index]
 
     @property
     def measure(self) -> Measure:

@@ -33,23 +33,23 @@ def encode(table: pa.Table, schema: Schema, columns: Sequence[str] | None = None
     problems: list[str] = []
     for name in names:
         with gathered(problems):
-            held, places = distinct(table.column(name), name, schema.missing)
-            found.append((coding_of(held, schema), places))
+            held, indices = distinct(table.column(name), name, schema.missing)
+            found.append((coding_of(held, schema), indices))
     if problems:
         raise RequestError(problems)
-    axes = [coding.axis for coding, _places in found]
+    axes = [coding.axis for coding, _indices in found]
     points = np.empty((table.num_rows, len(axes)), code_dtype(axes))
-    for number, (coding, places) in enumerate(found):
-        points[:, number] = coding.codes[places]
-    exact = {number: coding.numbers[places] for number, (coding, places) in enumerate(found) if coding.numbers is not None}
+    for number, (coding, indices) in enumerate(found):
+        points[:, number] = coding.codes[indices]
+    exact = {number: coding.numbers[indices] for number, (coding, indices) in enumerate(found) if coding.numbers is not None}
     return Points(points, tuple(axes), tuple(schema.columns[name].weight for name in names), exact)
 
 
 def encode_label(table: pa.Table, schema: Schema, name: str, weight: float) -> Points:
     """A column whose values are only equal or not."""
-    held, places = distinct(table.column(name), name, schema.missing)
+    held, indices = distinct(table.column(name), name, schema.missing)
     coding = label_coding(held)
-    points = coding.codes[places][:, np.newaxis].astype(code_dtype([coding.axis]))
+    points = coding.codes[indices][:, np.newaxis].astype(code_dtype([coding.axis]))
     return Points(points, (coding.axis,), (weight,))
 
 
@@ -90,16 +90,16 @@ def distinct(column: pa.ChunkedArray, name: str, missing: Sequence[str]) -> tupl
     if not column.num_chunks:
         return Distinct(name, pa.nulls(0, pa.string()), np.zeros(1, np.int64)), np.empty(0, np.int64)
     values = column.chunk(0).dictionary
-    places = np.concatenate(
+    indices = np.concatenate(
         [chunk.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False) for chunk in column.chunks]
     )
     keep = ~is_missing(values, name, missing)
     renumbered = np.full(len(values) + 1, -1, np.int64)
     renumbered[:-1][keep] = np.arange(np.count_nonzero(keep))
-    places = renumbered[places]
+    indices = renumbered[indices]
     values = values.filter(pa.array(keep))
-    counts = np.bincount(places + 1, minlength=len(values) + 1)
-    return Distinct(name, values, np.append(counts[1:], counts[0]), lambda: _first_rows(places, len(values))), places
+    counts = np.bincount(indices + 1, minlength=len(values) + 1)
+    return Distinct(name, values, np.append(counts[1:], counts[0]), lambda: _first_rows(indices, len(values))), indices
 
 
 def comparable(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
@@ -125,13 +125,13 @@ def is_missing(values: pa.Array, name: str, missing: Sequence[str]) -> NDArray[n
 def _one_dictionary(column: pa.ChunkedArray) -> bool:
     """Whether all chunks share one dictionary, as Arrow makes them; unifying would hash every value again."""
     dictionaries = (chunk.dictionary.buffers() for chunk in column.chunks)
-    places = {tuple(buffer.address if buffer is not None else 0 for buffer in buffers) for buffers in dictionaries}
-    return len(places) <= 1
+    addresses = {tuple(buffer.address if buffer is not None else 0 for buffer in buffers) for buffers in dictionaries}
+    return len(addresses) <= 1
 
 
-def _first_rows(places: NDArray[np.int64], values: int) -> NDArray[np.int64]:
-    first = np.full(values + 1, len(places), np.int64)
-    first[places[::-1]] = np.arange(len(places))[::-1]  # the last to write is the first row
+def _first_rows(indices: NDArray[np.int64], values: int) -> NDArray[np.int64]:
+    first = np.full(values + 1, len(indices), np.int64)
+    first[indices[::-1]] = np.arange(len(indices))[::-1]  # the last to write is the first row
     return first
 
 

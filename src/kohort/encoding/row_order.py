@@ -50,8 +50,8 @@ def text_hashes(column: pa.Array | pa.ChunkedArray) -> NDArray[np.uint64]:
     hashes = np.zeros(len(texts), np.uint64)
     if len(texts):
         _valid, offsets, data = texts.buffers()
-        places = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-        hash_texts(places, np.frombuffer(data or b"", np.uint8), hashes)
+        indices = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+        hash_texts(indices, np.frombuffer(data or b"", np.uint8), hashes)
     if texts.null_count:
         hashes[texts.is_null().to_numpy(zero_copy_only=False)] = 0
     return hashes

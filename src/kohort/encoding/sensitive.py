@@ -74,8 +74,8 @@ def encode_sensitive(
     for name, promise in sensitive_promises.items():
         if promise.requested:
             with gathered(problems):
-                held, places = distinct(same_zeros(table.column(name)), name, schema.missing)
-                sensitive.append(sensitive_column_of(held, schema, promise).take(places))
+                held, indices = distinct(same_zeros(table.column(name)), name, schema.missing)
+                sensitive.append(sensitive_column_of(held, schema, promise).take(indices))
     if problems:
         raise RequestError(problems)
     return tuple(sensitive)

@@ -86,8 +86,8 @@ def lasting(quasi: Sequence[Profile]) -> list[Profile]:
 def determines(one: Profile, other: Profile) -> bool:
     """Whether all rows of each value of one column hold the same value of the other."""
     partner = np.zeros(one.distinct + 1, np.int64)
-    partner[one.places] = other.places
-    return bool(np.array_equal(partner[one.places], other.places))
+    partner[one.indices] = other.indices
+    return bool(np.array_equal(partner[one.indices], other.indices))
 
 
 def _agreement(one: Profile, other: Profile) -> float:
@@ -95,8 +95,8 @@ def _agreement(one: Profile, other: Profile) -> float:
 
     Numbers and dates are compared by rank, for an age may grow by a year between two visits; texts are the same or not.
     """
-    both = (one.places >= 0) & (other.places >= 0)
-    group, held = one.places[both], other.places[both]
+    both = (one.indices >= 0) & (other.indices >= 0)
+    group, held = one.indices[both], other.indices[both]
     first = np.empty(one.distinct, np.int64)
     first[group[::-1]] = np.arange(len(group))[::-1]
     later = np.flatnonzero(first[group] != np.arange(len(group)))

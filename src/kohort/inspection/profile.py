@@ -37,7 +37,7 @@ class Profile:
     """The distinct present values as text, in order of appearance. Private."""
     counts: NDArray[np.int64] = field(repr=False)
     """Rows that hold each of them. Private."""
-    places: NDArray[np.int32] = field(repr=False)
+    indices: NDArray[np.int32] = field(repr=False)
     """Per row: which of them, -1 for missing. Private."""
     tokens: tuple[str, ...] = ()
     """Usual marks of a missing value that occur in it."""
@@ -57,7 +57,7 @@ class Profile:
 
     @property
     def missing(self) -> int:
-        return int(np.count_nonzero(self.places < 0))
+        return int(np.count_nonzero(self.indices < 0))
 
     @property
     def unique(self) -> int:
@@ -85,14 +85,14 @@ def profile(column: pa.ChunkedArray, name: str, missing: Sequence[str], tokens: 
     """Look at every value of a column; `missing` are texts known to stand for nothing, `tokens` texts that may."""
     stored = "".join(mark if mark.isprintable() else " " for mark in str(column.type))[:60]  # fields of structs have names too
     try:
-        held, places = distinct(column, name, missing)
+        held, indices = distinct(column, name, missing)
         texts = as_text(held.values)
     except (RequestError, pa.ArrowException):
         nothing = pa.array([], pa.string()), np.empty(0, np.int64), np.full(len(column), -1, np.int32)
         return Profile(name, stored, len(column), kinds.TEXT, *nothing, unusable=f"values of type {stored} cannot be compared")
     absent = _absent(texts, tokens)
     if absent:
-        held, places = distinct(column, name, (*missing, *absent))
+        held, indices = distinct(column, name, (*missing, *absent))
         texts = as_text(held.values)
     reading = kinds.read(held.values) or kinds.TEXT
     if reading.unfit is not None or (reading.question and reading.numbers is None):  # infinite numbers, days of no calendar
@@ -101,11 +101,11 @@ def profile(column: pa.ChunkedArray, name: str, missing: Sequence[str], tokens: 
     step = max(1, len(texts) // SAMPLE)
     looked_at = texts.take(pa.array(np.arange(0, len(texts), step))) if step > 1 else texts
     found = contents_of([str(text) for text in looked_at.to_pylist()], reading.kind)
-    nearly = _nearly_numbers(texts, counts, places) if reading.kind == "text" else ""
-    return Profile(name, stored, len(column), reading, texts, counts, places.astype(np.int32), absent, found, nearly=nearly)
+    nearly = _nearly_numbers(texts, counts, indices) if reading.kind == "text" else ""
+    return Profile(name, stored, len(column), reading, texts, counts, indices.astype(np.int32), absent, found, nearly=nearly)
 
 
-def _nearly_numbers(texts: pa.Array, counts: NDArray[np.int64], places: NDArray[np.int64]) -> str:
+def _nearly_numbers(texts: pa.Array, counts: NDArray[np.int64], indices: NDArray[np.int64]) -> str:
     """A column of numbers with a few other texts loses all that numbers could tell, so it is said which row to look at."""
     if not len(texts) or pc.any(pc.match_substring_regex(texts, "^0[0-9]")).as_py():
         return ""
@@ -117,7 +117,7 @@ def _nearly_numbers(texts: pa.Array, counts: NDArray[np.int64], places: NDArray[
     if fits.all():
         padded = pc.not_equal(bare, texts)
         return "; its numbers have blanks around them, so they are text: take the blanks out" if pc.any(padded).as_py() else ""
-    first = int(np.argmax(np.append(~fits, False)[places])) + 1
+    first = int(np.argmax(np.append(~fits, False)[indices])) + 1
     most = f"{rows:,} of {counts.sum():,} rows are numbers"
     return f"; {most}, the first that is not is row {first:,}: mend it, or name what stands there with --missing"
 

@@ -63,8 +63,8 @@ def anonymous_vectors(table: FullDomain, progress: Progress) -> NDArray[np.bool_
         smaller, anonymous = anonymous, {}
         for axes in combinations(every, size + 1):
             candidate = np.ones([table.heights[axis] for axis in axes], np.bool_)
-            for place in range(len(axes)):
-                candidate &= np.expand_dims(smaller[axes[:place] + axes[place + 1 :]], place)
+            for index in range(len(axes)):
+                candidate &= np.expand_dims(smaller[axes[:index] + axes[index + 1 :]], index)
             anonymous[axes] = _anonymous_among(candidate, axes, table) if candidate.any() else candidate
             progress.check()
         table.state[0] = table.points.rows * (size + 1) // len(every)
@@ -75,8 +75,8 @@ def _anonymous_among(candidate: NDArray[np.bool_], axes: tuple[int, ...], table:
     """The candidates on some columns that are anonymous."""
     from kohort.kernels.clusters.frequencies import UNUSED, Stack, find_anonymous
 
-    places = range(len(axes))
-    least = [int(np.argmax(candidate.any(axis=tuple({*places} - {place})))) for place in places]
+    indices = range(len(axes))
+    least = [int(np.argmax(candidate.any(axis=tuple({*indices} - {index})))) for index in indices]
     level_of = dict(zip(axes, least, strict=True))
     every = range(len(table.heights))
     super_root, _ = table.roll_up(table.combinations, every, [level_of.get(axis, int(UNUSED)) for axis in every])
@@ -85,7 +85,7 @@ def _anonymous_among(candidate: NDArray[np.bool_], axes: tuple[int, ...], table:
         words=np.empty((len(axes) + 1, words, entries), np.uint64),
         counts=np.empty((len(axes) + 1, entries), np.int64),
         sizes=np.full(len(axes) + 1, entries),
-        place=np.zeros(len(axes) + 1, np.int64),
+        index=np.zeros(len(axes) + 1, np.int64),
         levels=np.array(least),
         slots=slots_for(entries),
         class_of=np.empty(entries, np.int64),
@@ -135,9 +135,9 @@ class _Choice:
 
     def _by_bound(self) -> Iterator[Vector]:
         """Open vectors, least loss without suppression first, ties by vector."""
-        places = np.flatnonzero(self._open)
-        for place in places[np.argsort(self._bounds.ravel()[places], kind="stable")].tolist():
-            yield tuple(map(int, np.unravel_index(place, self._open.shape)))
+        indices = np.flatnonzero(self._open)
+        for index in indices[np.argsort(self._bounds.ravel()[indices], kind="stable")].tolist():
+            yield tuple(map(int, np.unravel_index(index, self._open.shape)))
 
     def _decided(self, vector: Vector) -> Classes | None:
         """The classes of a vector, unless too many of its rows fail."""

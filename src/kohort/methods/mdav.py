@@ -24,7 +24,7 @@ from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import NumericAxis, Points
 from kohort.errors import RequestError, listed
 from kohort.methods.base import Method, Options, Partition
-from kohort.methods.search.features import places, runs_of, shares
+from kohort.methods.search.features import indices, runs_of, shares
 from kohort.progress import Progress
 
 FINE = 2.0**30  # parts of a deviation
@@ -55,8 +55,8 @@ def partition(points: Points, constraints: Constraints, options: MdavOptions, se
     from kohort.kernels.centroids import mdav as kernels
 
     squared = options.scale != "range" and not unfit
-    place = _deviations if squared else places
-    values = np.array([place(points, axis) for axis in range(columns)])
+    index = _deviations if squared else indices
+    values = np.array([index(points, axis) for axis in range(columns)])
     tables, (shape, runs, power) = points.kernel_tables(), runs_of(points)
     counts = np.zeros(columns), np.zeros(columns, np.int64), np.zeros(len(tables.node_cost), np.int64)
     left = kernels.Left(np.arange(rows), values, np.empty(rows), *counts)

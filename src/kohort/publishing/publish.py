@@ -42,16 +42,16 @@ class Boxes:
         low, high, ends = self.low[:, number], self.high[:, number], self.ends.get(number)
         if ends is not None or not len(low):
             return axis.label(low, high, ends).dictionary_encode()
-        first, place = _different(low * axis.size + high, axis.size**2)
+        first, index = _different(low * axis.size + high, axis.size**2)
         coded = axis.label(low[first], high[first], None).dictionary_encode()
-        return pa.DictionaryArray.from_arrays(coded.indices.take(pa.array(place)), coded.dictionary)
+        return pa.DictionaryArray.from_arrays(coded.indices.take(pa.array(index)), coded.dictionary)
 
 
 def _different(keys: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """An entry for each different key, and for each key the place of its own; keys are below `most`."""
     if most > 4 * len(keys) + 1_000_000:
-        _keys, first, place = np.unique(keys, return_index=True, return_inverse=True)
-        return first, place
+        _keys, first, index = np.unique(keys, return_index=True, return_inverse=True)
+        return first, index
     some = np.full(most, -1, np.int64)
     some[keys] = np.arange(len(keys))
     held = np.flatnonzero(some >= 0)
@@ -116,8 +116,8 @@ def parts_of_sum(
     axis: NumericAxis, values: NDArray[np.generic]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Numbers as ones, and as whole numbers of two parts: sums of these are exact, whatever the order, and add up."""
-    place = np.rint(axis.offset(values) / (axis.range or 1.0) * 2.0**52).astype(np.int64)
-    return np.ones_like(place), place >> 26, place & ((1 << 26) - 1)
+    scaled = np.rint(axis.offset(values) / (axis.range or 1.0) * 2.0**52).astype(np.int64)
+    return np.ones_like(scaled), scaled >> 26, scaled & ((1 << 26) - 1)
 
 
 def mean_of_parts(axis: Axis, many: NDArray[np.int64], high: NDArray[np.int64], low: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -157,7 +157,7 @@ def classes_of(texts: Texts) -> NDArray[np.int64]:
         if keys_used * choices >= 2**63:  # squeeze the gaps out before the keys overflow
             keys = np.unique(keys, return_inverse=True)[1]
             keys_used = len(keys)
-        keys = keys * choices + (_places(column) + 1)
+        keys = keys * choices + (_indices(column) + 1)
         keys_used *= choices
     return np.unique(keys, return_inverse=True)[1]
 
@@ -168,9 +168,9 @@ def _mean_texts(axis: Axis, offsets: NDArray[np.float64], ranges: pa.DictionaryA
     if not axis.range:  # a constant, or all missing: the range says it
         return ranges
     ranges_text = ranges.dictionary_decode()
-    places = max(0, MEAN_DIGITS - math.ceil(math.log10(axis.range)))
+    decimals = max(0, MEAN_DIGITS - math.ceil(math.log10(axis.range)))
     smallest = Decimal(axis.first[0].item())
-    means = pa.array([_decimal_text(smallest + Decimal(offset), places) for offset in offsets.tolist()], pa.string())
+    means = pa.array([_decimal_text(smallest + Decimal(offset), decimals) for offset in offsets.tolist()], pa.string())
     means = pc.replace_substring(means, ".", ",") if axis.comma else means
     return pc.if_else(
         pc.is_null(ranges_text), ranges_text, pc.if_else(pc.equal(ranges_text, ROOT), ranges_text, means)
@@ -213,14 +213,14 @@ def release_schema(schema: Schema, source: pa.Schema) -> pa.Schema:
     )
 
 
-def _places(texts: pa.DictionaryArray) -> NDArray[np.int32]:
+def _indices(texts: pa.DictionaryArray) -> NDArray[np.int32]:
     return texts.indices.fill_null(-1).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
 
 
 def _gather(texts: pa.DictionaryArray, labels: NDArray[np.int64]) -> pa.DictionaryArray:
     """Each row's text, by its cluster."""
-    places = _places(texts)[labels]
-    indices = pa.array(places, mask=places < 0 if texts.null_count else None)
+    indices = _indices(texts)[labels]
+    indices = pa.array(indices, mask=indices < 0 if texts.null_count else None)
     return pa.DictionaryArray.from_arrays(indices, texts.dictionary)
 
 
@@ -240,11 +240,11 @@ def _held_only(column: pa.ChunkedArray, rows: NDArray[np.int64]) -> pa.Dictionar
     # One from outside may hold a value twice, or a missing one: Arrow unifies no such dictionaries.
     distinct = pa.concat_arrays([chunk.dictionary for chunk in chunks]).dictionary_encode()
     starts = np.cumsum([0, *(len(chunk.dictionary) for chunk in chunks)])
-    places = pa.concat_arrays(
+    indices = pa.concat_arrays(
         [distinct.indices.slice(start).take(chunk.indices) for start, chunk in zip(starts[:-1], chunks, strict=True)]
     )
-    held = pc.unique(places.take(pa.array(rows))).drop_null().sort()
-    indices = pc.index_in(places, held).cast(kind.index_type)
+    held = pc.unique(indices.take(pa.array(rows))).drop_null().sort()
+    indices = pc.index_in(indices, held).cast(kind.index_type)
     return pa.DictionaryArray.from_arrays(indices, distinct.dictionary.take(held), ordered=kind.ordered)
 
 
@@ -264,12 +264,12 @@ def _nothing_hidden(cells: pa.Array) -> pa.Array:
     return seen.cast(cells.type)
 
 
-def _decimal_text(number: Decimal, places: int) -> str:
+def _decimal_text(number: Decimal, decimals: int) -> str:
     """Rounded to so many places, without trailing zeros.
 
     >>> _decimal_text(Decimal("35.50000000000001"), 7), _decimal_text(Decimal(36), 7)
     ('35.5', '36')
     """
-    text = f"{number:.{places}f}"
+    text = f"{number:.{decimals}f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return "0" if text == "-0" else text

@@ -44,8 +44,8 @@ class ColumnValues:
 
     def ordered(self, path: Callable[[int], Sequence[str]], key: Sequence[Any]) -> Tree:
         """A tree with one path per value, leaves by key."""
-        places = sorted(range(len(self.texts)), key=key.__getitem__)
-        return self.built([path(place) for place in places])
+        indices = sorted(range(len(self.texts)), key=key.__getitem__)
+        return self.built([path(index) for index in indices])
 
     def built(self, paths: Sequence[Sequence[str]]) -> Tree:
         try:
@@ -123,7 +123,7 @@ class Interval(Rule):
         # A band of one whole number is that number.
         steps = [step for step in self.steps if not (whole and step == 1)]
         return values.ordered(
-            lambda place: [values.texts[place], *(band(numbers[place], step) for step in steps), ROOT],
+            lambda index: [values.texts[index], *(band(numbers[index], step) for step in steps), ROOT],
             list(zip(numbers, values.texts, strict=True)),
         )
 
@@ -151,7 +151,7 @@ class Date(Rule):
         days = values.reading.numbers
         labels = [_calendar_labels(days, level) for level in self.levels]
         return values.ordered(
-            lambda place: [values.texts[place], *(level[place] for level in labels), ROOT],
+            lambda index: [values.texts[index], *(level[index] for level in labels), ROOT],
             list(zip(days.tolist(), values.texts, strict=True)),
         )
 
@@ -183,7 +183,7 @@ class Prefix(Rule):
             return text[:length] + ("*" * (longest - length) if equal else "*")
 
         return values.ordered(
-            lambda place: [values.texts[place], *(label(values.texts[place], length) for length in lengths), ROOT], values.texts
+            lambda index: [values.texts[index], *(label(values.texts[index], length) for length in lengths), ROOT], values.texts
         )
 
     def short(self) -> str:
@@ -246,8 +246,8 @@ class Rare(Rule):
             raise values.refuse("the group of rare values is called like one of its values. Give it another label.")
         rare = (values.counts < self.least).tolist()
         return values.ordered(
-            lambda place: [values.texts[place], *([self.label] if rare[place] else []), ROOT],
-            [(not rare[place], text.encode()) for place, text in enumerate(values.texts)],
+            lambda index: [values.texts[index], *([self.label] if rare[index] else []), ROOT],
+            [(not rare[index], text.encode()) for index, text in enumerate(values.texts)],
         )
 
     def short(self) -> str:
@@ -307,9 +307,9 @@ def rule(given: str | Mapping[str, Any]) -> Rule:
         finding = error.errors(include_url=False)[0]
         if finding["type"].startswith("union_tag"):
             raise ValueError(f"must say by which rule: {', '.join(_SHORT)}") from None
-        place = ".".join(str(part) for part in finding["loc"][:2])
+        where = ".".join(str(part) for part in finding["loc"][:2])
         message = finding["msg"].removeprefix("Value error, ").replace("Input should", "must").replace("Extra inputs are", "is")
-        raise ValueError(f"{place}: {message[0].lower()}{message[1:]}") from None
+        raise ValueError(f"{where}: {message[0].lower()}{message[1:]}") from None
 
 
 def _parsed(text: str) -> dict[str, Any]:

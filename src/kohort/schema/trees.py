@@ -84,7 +84,7 @@ def build(rows: Iterable[Sequence[str]], name: str = "tree") -> Tree:
 
 def _trimmed(row: Sequence[str]) -> tuple[str, ...]:
     """Without the empty cells that spreadsheets leave at the end of a line."""
-    end = max((place for place, cell in enumerate(row, start=1) if cell), default=0)
+    end = max((index for index, cell in enumerate(row, start=1) if cell), default=0)
     return tuple(row[:end])
 
 

@@ -38,7 +38,7 @@ class Held:
     @cached_property
     def in_order(self) -> list[Value]:
         """Missing, then text as its tree has it, or numbers by size."""
-        leaf = {row[0]: place for place, row in enumerate(SECRET_TREE)}
+        leaf = {row[0]: index for index, row in enumerate(SECRET_TREE)}
         return sorted(
             self.counts, key=lambda value: -math.inf if value is None else leaf[value] if value in leaf else float(value)
         )
@@ -143,6 +143,6 @@ def value_of(cell: Any, job: Job) -> Value:
 def grouped(keys: Iterable[Hashable]) -> list[list[int]]:
     """The places of each key."""
     found: dict[Hashable, list[int]] = {}
-    for place, key in enumerate(keys):
-        found.setdefault(key, []).append(place)
+    for index, key in enumerate(keys):
+        found.setdefault(key, []).append(index)
     return list(found.values())

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kohort.utility.queries.value_domains import Codes, Domain, Places, PublishedCells
+from kohort.utility.queries.value_domains import Codes, Domain, Indices, PublishedCells
 
 MOST_BINS = 50
 """Of a column of numbers or days, and of any column in a table of pairs."""
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 class Bins:
     """Where a column is compared: its line cut into pieces, of which some may be taken together, and one more bin for missing."""
 
-    borders: Places
+    borders: Indices
     """The first place of each piece but the first. What lies beyond the ends of the source belongs to the outer pieces."""
     of_piece: Codes
     count: int
@@ -69,7 +69,7 @@ def counting(many: Codes) -> Codes:
     return np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
 
 
-def _borders(low: Any, high: Any, *, is_whole: bool) -> Places:
+def _borders(low: Any, high: Any, *, is_whole: bool) -> Indices:
     """Inner borders of bins of equal width; every whole number has its own if there are few."""
     if not is_whole:
         return np.linspace(low, high, MOST_BINS + 1)[1:-1] if low < high else np.empty(0)

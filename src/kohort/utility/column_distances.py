@@ -83,11 +83,11 @@ class MeasuredColumn:
         if "range" not in self.published:
             return None, None
         rows, null, cells = len(self.held.codes), self.held.cells.is_null, self.released.cells
-        places, at = np.unique(self.held.cells.low[~null], return_inverse=True)
-        counts = np.bincount(at, self.held.counts[~null], len(places))
+        indices, at = np.unique(self.held.cells.low[~null], return_inverse=True)
+        counts = np.bincount(at, self.held.counts[~null], len(indices))
         missing = float(self.held.counts[null].sum())
         below = np.append(0.0, np.cumsum(counts))
-        inside = below[np.searchsorted(places, cells.high, "right")] - below[np.searchsorted(places, cells.low, "left")]
+        inside = below[np.searchsorted(indices, cells.high, "right")] - below[np.searchsorted(indices, cells.low, "left")]
         inside = np.where(cells.is_null, missing, inside + cells.unsure * missing)
         if self.released.counts[inside == 0].any():
             name = repr(self.domain.name)
@@ -112,11 +112,11 @@ class MeasuredColumn:
     def _drawn(self, coded: CodedCells, codes: Codes, random: np.random.Generator) -> Floats:
         low, high = (end.astype(np.float64)[codes] for end in (coded.cells.low, coded.cells.high))
         share = random.random(len(codes))
-        places = low + (np.floor(share * (high - low + 1)) if self.domain.is_whole else share * (high - low))
+        indices = low + (np.floor(share * (high - low + 1)) if self.domain.is_whole else share * (high - low))
         if self.domain.tree is not None:
             of_leaf = self.domain.leaf_numbers if self.bins.has_order else self.bins.coarse().of_piece
-            places = np.asarray(of_leaf, np.float64)[places.astype(np.int64)]
-        return np.where(coded.cells.is_null[codes], np.nan, places)
+            indices = np.asarray(of_leaf, np.float64)[indices.astype(np.int64)]
+        return np.where(coded.cells.is_null[codes], np.nan, indices)
 
 
 def total_variation(source: Floats, release: Floats) -> float:

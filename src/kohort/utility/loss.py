@@ -134,8 +134,8 @@ def square_error_of_counts(axis: Axis, counts: NDArray[np.int64]) -> float:
     codes = np.flatnonzero(counts[1:])
     many = counts[1:][codes]
     if isinstance(axis, NumericAxis):
-        place = _positions(axis, axis.first)[codes]
-        spread = float(((place - (place @ many) / max(present, 1)) ** 2) @ many)
+        index = _positions(axis, axis.first)[codes]
+        spread = float(((index - (index @ many) / max(present, 1)) ** 2) @ many)
         return float(present) if missing > present else missing + spread
     if not isinstance(axis, TreeAxis) or not present:
         return 0.0

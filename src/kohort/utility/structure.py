@@ -106,7 +106,7 @@ def _pairs(columns: Sequence[MeasuredColumn]) -> Changes | None:
     if len(columns) < 2:
         return None
     bins = [column.bins.coarse() for column in columns]
-    places = [binned.parts(column.held.cells)[1][column.held.codes] for column, binned in zip(columns, bins, strict=True)]
+    indices = [binned.parts(column.held.cells)[1][column.held.codes] for column, binned in zip(columns, bins, strict=True)]
     codes, counts = alike([column.released.codes for column in columns])
     by_cells = sorted(range(len(columns)), key=lambda number: len(columns[number].released.cells.low))
     found, spreads = {}, list[Floats]()
@@ -116,9 +116,9 @@ def _pairs(columns: Sequence[MeasuredColumn]) -> Changes | None:
         weight, width = share * counts[row], bins[other].count + 1
         for one, spread in zip(by_cells, spreads, strict=False):
             inside = np.bincount(codes[one][row] * width + at, weight, len(spread) * width).reshape(-1, width)
-            held = np.bincount(places[one] * width + places[other], minlength=spread.shape[1] * width)
+            held = np.bincount(indices[one] * width + indices[other], minlength=spread.shape[1] * width)
             names = columns[min(one, other)].domain.name, columns[max(one, other)].domain.name
-            found[names] = total_variation(held.astype(np.float64), (spread.T @ inside).ravel()) / len(places[one])
+            found[names] = total_variation(held.astype(np.float64), (spread.T @ inside).ravel()) / len(indices[one])
     return _changes(found)
 
 

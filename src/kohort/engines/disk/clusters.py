@@ -23,8 +23,8 @@ def class_keys(texts: Texts) -> NDArray[np.uint64]:
     keys = np.zeros(len(next(iter(texts.values()))), np.uint64)
     for column in texts.values():
         hashes = np.append(text_hashes(column.dictionary), np.uint64(0))
-        places = column.indices.fill_null(len(hashes) - 1).to_numpy(zero_copy_only=False)
-        keys = splitmix64(keys ^ hashes[places])
+        indices = column.indices.fill_null(len(hashes) - 1).to_numpy(zero_copy_only=False)
+        keys = splitmix64(keys ^ hashes[indices])
     return keys
 
 
@@ -67,8 +67,8 @@ class StoredClusters:
 
     def class_sizes(self) -> Counted:
         """In rows."""
-        _keys, place = np.unique(self._keys.read(), return_inverse=True)
-        return counted(np.bincount(place, self._sizes.read()).astype(np.int64))
+        _keys, index = np.unique(self._keys.read(), return_inverse=True)
+        return counted(np.bincount(index, self._sizes.read()).astype(np.int64))
 
 
 def _taken(spool: Spool[Any], numbers: NDArray[np.int64]) -> NDArray[Any]:

@@ -63,14 +63,14 @@ class Dictionary:
             self._first_missing = self._rows + int(first[-1])
         self._missing += int(counts[0])
         self._rows += len(column)
-        places: NDArray[np.int32] = np.append(place_of, -1).astype(np.int32)[local]
-        return places
+        indices: NDArray[np.int32] = np.append(place_of, -1).astype(np.int32)[local]
+        return indices
 
     def _known(self, values: pa.Array) -> NDArray[np.int64]:
         """The place of each of these; -1 where it is new."""
         found = pc.index_in(values, value_set=self._values)
-        places: NDArray[np.int64] = found.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
-        return places.copy()
+        indices: NDArray[np.int64] = found.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+        return indices.copy()
 
     def _learn(self, values: pa.Array, first: NDArray[np.int64]) -> None:
         self._values = pa.concat_arrays([self._values, values])

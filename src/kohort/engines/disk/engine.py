@@ -219,11 +219,11 @@ class DiskEngine:
 
     def _publication(self, table: pa.Table, labels: NDArray[np.int64]) -> Publication:
         """Some rows, published."""
-        numbers, place = np.unique(labels[labels >= 0], return_inverse=True)
+        numbers, index = np.unique(labels[labels >= 0], return_inverse=True)
         texts = publishing.texts_of(self._schema, self._packed.template.axes, self._partition.clusters.boxes(numbers))
-        places = np.full(len(labels), -1, np.int64)
-        places[labels >= 0] = place
-        return Publication(table, self._schema, texts, places)
+        indices = np.full(len(labels), -1, np.int64)
+        indices[labels >= 0] = index
+        return Publication(table, self._schema, texts, indices)
 
     # --- proof
 

@@ -41,7 +41,7 @@ class StreamEncoder:
         self._dictionaries = {name: Dictionary(name, sensitive=name in sensitive) for name in self._names}
         self._looks = {name: Look(folder / f"look-{number}") for number, name in enumerate(schema.unproven(bound))}
         self._units, self._ordered = bound.named("unit"), needs_order(job)
-        self._places = Spool(folder / "places", np.int32, len(self._names))
+        self._indices = Spool(folder / "places", np.int32, len(self._names))
         self._extras: Spool[np.uint64] | None = None
         self._nobodies, self._first_nobody = 0, 0
         if self._units or self._ordered:
@@ -54,35 +54,35 @@ class StreamEncoder:
         for batch in stream.batches(list(dict.fromkeys(used))):
             progress.check()
             self._add(batch)
-            done[0] = self._places.rows
-        schema.require_rows(self._schema, self._places.rows, lambda name: self._looks[name].reason())
+            done[0] = self._indices.rows
+        schema.require_rows(self._schema, self._indices.rows, lambda name: self._looks[name].reason())
         for look in self._looks.values():
             look.remove()
         if self._nobodies:
             raise nobody(self._units[0], self._nobodies, self._first_nobody)
         found = {name: dictionary.finished(self._schema.missing) for name, dictionary in self._dictionaries.items()}
         held = {name: values for name, (values, _renumbered) in found.items()}
-        packed = coded_table(self._job, self._schema, held, self._places.rows)
+        packed = coded_table(self._job, self._schema, held, self._indices.rows)
         words = self._packed(packed, {name: renumbered for name, (_values, renumbered) in found.items()}, progress)
-        self._places.remove()
+        self._indices.remove()
         if self._extras is not None:
             self._extras.remove()
         return packed, words
 
     def _add(self, batch: pa.RecordBatch) -> None:
         problems: list[str] = []
-        places = np.empty((batch.num_rows, len(self._names)), np.int32)
+        indices = np.empty((batch.num_rows, len(self._names)), np.int32)
         for number, (name, dictionary) in enumerate(self._dictionaries.items()):
             with gathered(problems):
-                places[:, number] = dictionary.add(batch.column(name))
+                indices[:, number] = dictionary.add(batch.column(name))
         if problems:
             raise RequestError(problems)
-        require_room(self._dictionaries.values(), self._places.rows + batch.num_rows, self._most_bytes)
+        require_room(self._dictionaries.values(), self._indices.rows + batch.num_rows, self._most_bytes)
         for name, look in self._looks.items():
             look.add(batch.column(name))
         if self._extras is not None:
             self._extras.append(np.column_stack(self._extra_columns(batch)))
-        self._places.append(places)
+        self._indices.append(indices)
 
     def _extra_columns(self, batch: pa.RecordBatch) -> list[NDArray[Any]]:
         columns: list[NDArray[Any]] = []
@@ -90,7 +90,7 @@ class StreamEncoder:
             column = batch.column(name)
             gone = is_missing(column, name, self._schema.missing)
             if gone.any() and not self._nobodies:
-                self._first_nobody = self._places.rows + int(np.argmax(gone))
+                self._first_nobody = self._indices.rows + int(np.argmax(gone))
             self._nobodies += int(np.count_nonzero(gone))
             columns.append(ordering.text_hashes(column))
         if self._ordered:
@@ -101,13 +101,13 @@ class StreamEncoder:
         words = Spool(self._folder / "words", np.uint64, packed.words)
         done = progress.slot()
         extras = self._extras.chunks() if self._extras is not None else None
-        for chunk in self._places.chunks():
+        for chunk in self._indices.chunks():
             progress.check()
             rows = chunk.reshape(len(chunk), -1)
-            places = {name: renumbered[name][rows[:, number]] for number, name in enumerate(self._names)}
+            indices = {name: renumbered[name][rows[:, number]] for number, name in enumerate(self._names)}
             more = next(extras).reshape(len(chunk), -1) if extras is not None else None
             persons = more[:, 0] if more is not None and self._units else None
             ties = more[:, -1] if more is not None and self._ordered else None
-            words.append(packed.pack(places, persons, ties))
+            words.append(packed.pack(indices, persons, ties))
             done[0] = words.rows
         return words

@@ -39,8 +39,8 @@ class OneCluster:
             if number in points.exact and isinstance(axis, NumericAxis):
                 values = points.exact[number][codes != 0]
                 self._ends.setdefault(number, []).extend([values.min(), values.max()] if len(values) else [])
-                place = axis.offset(values) / (axis.range or 1.0)
-                self._moments[number] += len(place), place.sum(), (place**2).sum()
+                index = axis.offset(values) / (axis.range or 1.0)
+                self._moments[number] += len(index), index.sum(), (index**2).sum()
             if number in self._sums and isinstance(axis, NumericAxis):
                 values = points.exact[number] if number in points.exact else np.append(axis.first, 0)[codes - 1]
                 self._sums[number] += [part.sum() for part in parts_of_sum(axis, values[codes != 0])]

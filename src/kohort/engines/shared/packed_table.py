@@ -102,17 +102,17 @@ class PackedTable:
 
     def pack(
         self,
-        places: Mapping[str, NDArray[np.integer]],
+        indices: Mapping[str, NDArray[np.integer]],
         persons: NDArray[np.uint64] | None = None,
         ties: NDArray[np.uint64] | None = None,
     ) -> NDArray[np.uint64]:
         """(rows, words) from the places of the rows' values."""
         from kohort.kernels.cuts.routing import put
 
-        rows = len(next(iter(places.values())))
+        rows = len(next(iter(indices.values())))
         words = np.zeros((rows, self.words), np.uint64)
         for column, (what, name, _size) in enumerate(self._fields):
-            values = persons if what == "person" else ties if what == "tie" else self._tables[what, name][places[name]]
+            values = persons if what == "person" else ties if what == "tie" else self._tables[what, name][indices[name]]
             put(np.asarray(values, np.uint64), self.layout, column, words)
         return words
 
@@ -180,8 +180,8 @@ def _deviation(coding: Coding, held: Distinct) -> float:
     if not isinstance(coding.axis, NumericAxis):
         return 0.0
     numbers = coding.axis.first[coding.codes[:-1] - 1] if coding.numbers is None else coding.numbers[:-1]
-    different, place = np.unique(numbers, return_inverse=True)
-    return deviation(coding.axis, different, np.bincount(place, held.counts[:-1], len(different)).astype(np.int64))
+    different, index = np.unique(numbers, return_inverse=True)
+    return deviation(coding.axis, different, np.bincount(index, held.counts[:-1], len(different)).astype(np.int64))
 
 
 def shares_of(sensitive: Sequence[SensitiveColumn], held: Mapping[str, Distinct]) -> Iterator[NDArray[np.float64]]:

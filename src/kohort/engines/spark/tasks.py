@@ -74,24 +74,24 @@ class Head:
     def pack(self, cells: pa.Table) -> NDArray[np.uint64]:
         """Rows of the source, packed."""
         packed, bound = self.packed, self.schema
-        places = {name: _places(cells.column(name), name, packed, bound.missing) for name in packed.held}
+        indices = {name: _indices(cells.column(name), name, packed, bound.missing) for name in packed.held}
         units = bound.named("unit")
         persons = ordering.text_hashes(cells.column(units[0])) if units else None
         ties = ordering.ties_of(cells, bound, self.job.seed or 0) if packed.ordered else None
-        return packed.pack(places, persons, ties)
+        return packed.pack(indices, persons, ties)
 
 
-def _places(column: pa.ChunkedArray, name: str, packed: PackedTable, missing: tuple[str, ...]) -> NDArray[np.int64]:
+def _indices(column: pa.ChunkedArray, name: str, packed: PackedTable, missing: tuple[str, ...]) -> NDArray[np.int64]:
     """Each row's place among the different values that were found before."""
     values = packed.held[name].values
     column = same_zeros(comparable(column, name)).cast(values.type)
     found = pc.index_in(column, value_set=values).combine_chunks()
-    places: NDArray[np.int64] = found.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    indices: NDArray[np.int64] = found.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
     if found.null_count:
-        unplaced = column.filter(pa.array(places < 0)).combine_chunks()
+        unplaced = column.filter(pa.array(indices < 0)).combine_chunks()
         if not is_missing(unplaced, name, missing).all():
             raise MachineError(f"Column {name!r} holds other values than it did when it was first read. Nothing was published.")
-    return places
+    return indices
 
 
 # --- counting
@@ -191,8 +191,8 @@ class _Copies:
 
     def numbered(self, hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """The hash of each row, plus how many equal ones came before: the same numbers for the same rows in any order."""
-        different, place, many = np.unique(hashes, return_inverse=True, return_counts=True)
-        by_hash = np.argsort(place, kind="stable")
+        different, index, many = np.unique(hashes, return_inverse=True, return_counts=True)
+        by_hash = np.argsort(index, kind="stable")
         rank = np.empty(len(hashes), np.uint64)
         rank[by_hash] = np.arange(len(hashes)) - np.repeat(np.cumsum(many) - many, many)
         new = ~np.isin(different, self._known, assume_unique=True)
@@ -201,7 +201,7 @@ class _Copies:
         held = np.searchsorted(self._known, different)
         before = self._times[held]
         self._times[held] += many.astype(np.uint64)
-        return hashes + before[place] + rank
+        return hashes + before[index] + rank
 
 
 def clustering(head: Head, tree: CutTree, nodes: tuple[int, ...]) -> Callable[[Batches], Batches]:

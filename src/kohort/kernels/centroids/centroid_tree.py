@@ -25,7 +25,7 @@ class Nest(NamedTuple):
     lowest: NDArray[np.int64]  # per box: its lowest cluster
     room: NDArray[np.int64]  # per box: its clusters that still have room
     order: NDArray[np.int64]  # the cluster of each centroid here
-    place: NDArray[np.int64]  # per cluster: where its centroid stands here
+    index_of: NDArray[np.int64]  # per cluster: where its centroid stands here
     home: NDArray[np.int64]  # per cluster: its innermost box
     stack: NDArray[np.int64]  # scratch: boxes still to be opened
     bound: NDArray[np.float64]  # scratch: how far away they are at least
@@ -74,8 +74,8 @@ def build(space: Space, centroids: NDArray[np.float64], nest: Nest) -> None:
         nest.lowest[box] = nest.order.size
         nest.low[box] = np.inf
         nest.high[box] = -np.inf
-        for place in range(first, last):
-            cluster = nest.order[place]
+        for index in range(first, last):
+            cluster = nest.order[index]
             nest.home[cluster] = box
             nest.lowest[box] = min(nest.lowest[box], cluster)
             for j in range(axes):
@@ -91,17 +91,17 @@ def build(space: Space, centroids: NDArray[np.float64], nest: Nest) -> None:
             middle = (first + last) // 2
             nest.first[2 * box + 1], nest.last[2 * box + 1] = first, middle
             nest.first[2 * box + 2], nest.last[2 * box + 2] = middle, last
-    for place in range(nest.order.size):
-        nest.place[nest.order[place]] = place
+    for index in range(nest.order.size):
+        nest.index_of[nest.order[index]] = index
         for j in range(axes):
-            nest.low[boxes + place, j] = nest.high[boxes + place, j] = centroids[nest.order[place], j]
+            nest.low[boxes + index, j] = nest.high[boxes + index, j] = centroids[nest.order[index], j]
 
 
 @kernel
 def stretch(nest: Nest, centroids: NDArray[np.float64], cluster: Whole) -> None:
     """A centroid moved: the boxes around it reach out to it."""
     box = nest.home[cluster]
-    entry = nest.first.size + nest.place[cluster]
+    entry = nest.first.size + nest.index_of[cluster]
     for j in range(centroids.shape[1]):
         nest.low[entry, j] = nest.high[entry, j] = centroids[cluster, j]
     while True:

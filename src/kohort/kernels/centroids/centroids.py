@@ -72,12 +72,12 @@ def _mean(values: NDArray[np.float64], point: NDArray[np.int64], axis: int, row:
     """Of the present; missing, if most are."""
     present, missing, total = 0, 0, 0.0
     while row >= 0:
-        place = values[point[row], axis]
-        if place < 0:
+        index = values[point[row], axis]
+        if index < 0:
             missing += 1
         else:
             present += 1
-            total += place  # whole numbers: exact in any order
+            total += index  # whole numbers: exact in any order
         row = following[row]
     return -1.0 if missing > present else np.rint(total / present * FINEST) / FINEST
 

@@ -35,10 +35,10 @@ class Reach(NamedTuple):
 
 
 @kernel
-def _count(tables: AxisTables, left: Left, place: Whole, change: Whole) -> None:
+def _count(tables: AxisTables, left: Left, index: Whole, change: Whole) -> None:
     """A row comes (1) or leaves (-1)."""
     for j in range(left.values.shape[0]):
-        value = left.values[j, place]
+        value = left.values[j, index]
         if tables.numeric[j]:
             if value >= 0:
                 left.present[j] += change
@@ -133,29 +133,29 @@ def _take(
     """The row at `centre` and those nearest to it, as many as the heap holds, become a cluster. Returns how many are left."""
     k, distance = heap.size, left.distance
     distance[centre] = -1.0
-    for place in range(k):
-        heap[place] = place
+    for index in range(k):
+        heap[index] = index
     for root in range(k // 2 - 1, -1, -1):
         _sink(distance, heap, root, k)
-    for place in range(k, count):
-        if distance[place] < distance[heap[0]]:
-            heap[0] = place
+    for index in range(k, count):
+        if distance[index] < distance[heap[0]]:
+            heap[0] = index
             _sink(distance, heap, np.int64(0), k)
-    for place in heap:
-        _count(tables, left, place, np.int64(-1))
-        labels[left.rows[place]] = cluster
+    for index in heap:
+        _count(tables, left, index, np.int64(-1))
+        labels[left.rows[index]] = cluster
     heap.sort()
     for taken in range(k):
         begin, end = heap[taken] + 1, heap[taken + 1] if taken + 1 < k else count
-        for place in range(begin, end):
-            left.rows[place - taken - 1] = left.rows[place]
-            distance[place - taken - 1] = distance[place]
+        for index in range(begin, end):
+            left.rows[index - taken - 1] = left.rows[index]
+            distance[index - taken - 1] = distance[index]
     for j in range(left.values.shape[0]):
         column = left.values[j]
         for taken in range(k):
             begin, end = heap[taken] + 1, heap[taken + 1] if taken + 1 < k else count
-            for place in range(begin, end):
-                column[place - taken - 1] = column[place]
+            for index in range(begin, end):
+                column[index - taken - 1] = column[index]
     return np.int64(count - k)
 
 
@@ -171,8 +171,8 @@ def mdav(
 ) -> None:
     """While 3k rows are left, two clusters; from 2k on one more; the rest is the last."""
     k, count, cluster = heap.size, np.int64(labels.size), np.int64(0)
-    for place in range(count):
-        _count(tables, left, place, np.int64(1))
+    for index in range(count):
+        _count(tables, left, index, np.int64(1))
     while count >= 2 * k and state[1] == 0:
         twice = count >= 3 * k
         _centre(tables, left, count, here)
@@ -184,5 +184,5 @@ def mdav(
             cluster += 1
             far = np.int64(np.argmax(left.distance[:count]))
         state[0] = labels.size - count
-    for place in range(count):
-        labels[left.rows[place]] = cluster
+    for index in range(count):
+        labels[left.rows[index]] = cluster

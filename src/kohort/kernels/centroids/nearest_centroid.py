@@ -27,11 +27,11 @@ def nearest(
     """The nearest cluster; the lowest of equals."""
     # Arrays are taken out of their tuples once, and `apart` is written out: a call for each would cost five times as much.
     values, _point, factor, shape, runs, power = space
-    low, high, first, last, lowest, room, order, place, _home, stack, bound = nest
+    low, high, first, last, lowest, room, order, index, _home, stack, bound = nest
     boxes, best, least = first.size, np.int64(-1), np.inf
     stack[0], bound[0], waiting = 0, 0.0, 1
     if begin_with >= 0:
-        stack[1], bound[1], waiting = boxes + place[begin_with], 0.0, 2
+        stack[1], bound[1], waiting = boxes + index[begin_with], 0.0, 2
     while waiting > 0:
         waiting -= 1
         box = stack[waiting]

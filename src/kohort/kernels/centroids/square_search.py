@@ -72,12 +72,12 @@ def describe(
         for axis in range(middles.shape[1]):
             row, size, present, total = head[group], 0, 0, 0.0
             while row >= 0:
-                place = values[row, axis]
-                column[size] = place
+                index = values[row, axis]
+                column[size] = index
                 size += 1
-                if place >= 0:
+                if index >= 0:
                     present += 1
-                    total += place
+                    total += index
                 row = following[row]
             if shape[axis, 1] > 0:
                 column[:size].sort()
@@ -85,8 +85,8 @@ def describe(
             else:
                 middle = total / present if 2 * present >= size else -1.0
             middles[group, axis] = middle
-            for place in column[:size]:
-                spread[group] += _squared(shape, runs, power, axis, place, middle)
+            for index in column[:size]:
+                spread[group] += _squared(shape, runs, power, axis, index, middle)
 
 
 @kernel
@@ -99,7 +99,7 @@ def update_neighbourhood(
 ) -> None:
     """The nearest groups of each. Boxes that are further away than the last of the nearest so far are not opened."""
     values, _point, _factor, shape, runs, power = space
-    low, high, first, last, _lowest, _room, order, _place, _home, stack, bound = nest
+    low, high, first, last, _lowest, _room, order, _index, _home, stack, bound = nest
     boxes, most = first.size, near.shape[1]
     for group in range(near.shape[0]):
         if state[1] != 0:
@@ -174,13 +174,13 @@ def _gather(
     """A group and some of its nearest, as many as are drawn and as fit. Returns the number of rows and of groups."""
     rows, of_row = pool.rows, pool.group
     count, groups, wanted = 0, 0, 2 + below(seed, step, most - 1)
-    for place in range(-1, near.shape[1]):
-        candidate = group if place < 0 else near[group, place]
+    for index in range(-1, near.shape[1]):
+        candidate = group if index < 0 else near[group, index]
         if candidate < 0 or groups == wanted:
             break
         if sizes[candidate] == 0 or count + sizes[candidate] > rows.size:
             continue
-        if place >= 0 and below(seed, step + 2 + place, np.int64(4)) == 0:  # not always the same ones
+        if index >= 0 and below(seed, step + 2 + index, np.int64(4)) == 0:  # not always the same ones
             continue
         taken[groups] = candidate
         row = members.head[candidate]

@@ -22,7 +22,7 @@ FREE, OUT = np.int64(0), np.int64(1)  # places in `counts`
 class FreeRecords(NamedTuple):
     """Records in their order; those taken stay in their place until `compact`. R records, A axes, V values that occur."""
 
-    places: NDArray[np.int32]  # (A, R): where each record's value stands in `values`
+    indices: NDArray[np.int32]  # (A, R): where each record's value stands in `values`
     first: NDArray[np.int64]  # (A + 1): where each axis' values begin
     values: NDArray[np.int64]  # (V): the codes that occur, ascending, axis by axis
     rows: NDArray[np.int64]  # (R): which row of the table each record is
@@ -40,8 +40,8 @@ class FreeRecords(NamedTuple):
 def set_box(axes: AxisTables, pool: FreeRecords, record: int | np.int64) -> int:
     """Start a box from one record; its cost."""
     cost = 0
-    for j in range(pool.places.shape[0]):
-        code = pool.values[pool.places[j, record]]
+    for j in range(pool.indices.shape[0]):
+        code = pool.values[pool.indices[j, record]]
         pool.box[0, j] = pool.box[1, j] = code
         cost += width(axes, j, code, code)
     return cost
@@ -50,7 +50,7 @@ def set_box(axes: AxisTables, pool: FreeRecords, record: int | np.int64) -> int:
 @kernel
 def look_up_all(axes: AxisTables, pool: FreeRecords) -> None:
     """What each record in the pool costs with the box."""
-    for j in range(pool.places.shape[0]):
+    for j in range(pool.indices.shape[0]):
         begin, end = pool.first[j], pool.first[j + 1]
         costs_here = pool.by_value[begin:end]
         widths_with(axes, j, pool.box[0, j], pool.box[1, j], pool.values[begin:end], pool.by_code, costs_here)
@@ -59,10 +59,10 @@ def look_up_all(axes: AxisTables, pool: FreeRecords) -> None:
         end = min(begin + CHUNK, pool.counts[FREE])
         for i in range(begin, end):
             costs[i] = 0
-        for j in range(pool.places.shape[0]):
-            places = pool.places[j]
+        for j in range(pool.indices.shape[0]):
+            indices = pool.indices[j]
             for i in range(begin, end):
-                costs[i] += by_value[places[i]]
+                costs[i] += by_value[indices[i]]
     for i in range(pool.counts[OUT]):
         costs[pool.out[i]] = TAKEN
 
@@ -72,8 +72,8 @@ def widen(axes: AxisTables, pool: FreeRecords, record: int | np.int64) -> int:
     """Let a record into the box; costs follow on the axes where that changes them. The box's new cost."""
     total = 0
     costs, change = pool.costs, pool.change
-    for j in range(pool.places.shape[0]):
-        code = pool.values[pool.places[j, record]]
+    for j in range(pool.indices.shape[0]):
+        code = pool.values[pool.indices[j, record]]
         if code < pool.box[0, j] or code > pool.box[1, j]:
             low = pool.box[0, j] = min(pool.box[0, j], code)
             high = pool.box[1, j] = max(pool.box[1, j], code)
@@ -86,10 +86,10 @@ def widen(axes: AxisTables, pool: FreeRecords, record: int | np.int64) -> int:
                 pool.by_value[at] = cost
                 changed |= change[at] != 0
             if changed:
-                places = pool.places[j]
+                indices = pool.indices[j]
                 for i in range(pool.counts[FREE]):
-                    costs[i] += change[places[i]]
-        total += pool.by_value[pool.places[j, record]]
+                    costs[i] += change[indices[i]]
+        total += pool.by_value[pool.indices[j, record]]
     return total
 
 
@@ -149,10 +149,10 @@ def compact(pool: FreeRecords) -> None:
     total, out = pool.counts[FREE], pool.counts[OUT]
     if out * 16 < total:
         return
-    for j in range(pool.places.shape[0]):
-        places, to = pool.places[j], 0
+    for j in range(pool.indices.shape[0]):
+        indices, to = pool.indices[j], 0
         for i in range(total):
-            places[to] = places[i]
+            indices[to] = indices[i]
             to += not pool.taken[i]
     to = 0
     for i in range(total):
@@ -168,11 +168,11 @@ def _forget_values(pool: FreeRecords) -> None:
     """Values that only records held which are gone need no cost any more: near-unique columns have as many as records."""
     free, kept, begin = pool.counts[FREE], 0, np.int64(0)
     number = pool.change
-    for j in range(pool.places.shape[0]):
-        places, end = pool.places[j], pool.first[j + 1]
+    for j in range(pool.indices.shape[0]):
+        indices, end = pool.indices[j], pool.first[j + 1]
         number[begin:end] = -1
         for i in range(free):
-            number[places[i]] = 0
+            number[indices[i]] = 0
         pool.first[j] = kept
         for at in range(begin, end):
             if number[at] == 0:
@@ -180,6 +180,6 @@ def _forget_values(pool: FreeRecords) -> None:
                 number[at] = kept
                 kept += 1
         for i in range(free):
-            places[i] = number[places[i]]
+            indices[i] = number[indices[i]]
         begin = end
-    pool.first[pool.places.shape[0]] = kept
+    pool.first[pool.indices.shape[0]] = kept

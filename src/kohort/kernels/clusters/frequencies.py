@@ -44,10 +44,10 @@ def roll_up(
     new_counts: NDArray[np.int64],  # OUT (classes)
 ) -> Whole:
     """Recode some axes and count the classes; they are numbered as they are first met."""
-    places = ONE
-    while places < 2 * entries:
-        places *= 2
-    slots[:places] = FREE
+    indices = ONE
+    while indices < 2 * entries:
+        indices *= 2
+    slots[:indices] = FREE
     classes = NONE
     for i in range(entries):
         for w in range(words.shape[0]):
@@ -57,9 +57,9 @@ def roll_up(
         for w in range(words.shape[0]):
             mixed = (mixed ^ new_words[w, classes]) * MIX
             mixed ^= mixed >> HALF
-        slot = np.int64(mixed & np.uint64(places - 1))
+        slot = np.int64(mixed & np.uint64(indices - 1))
         while slots[slot] != FREE and not _alike(new_words, slots[slot], classes):
-            slot = (slot + 1) & (places - 1)
+            slot = (slot + 1) & (indices - 1)
         if slots[slot] == FREE:
             slots[slot] = classes
             new_counts[classes] = 0
@@ -102,7 +102,7 @@ class Stack(NamedTuple):
     words: NDArray[np.uint64]  # (axes + 1, words, entries); set 0 is given
     counts: NDArray[np.int64]  # (axes + 1, entries)
     sizes: NDArray[np.int64]  # (axes + 1): how many entries each set has
-    place: NDArray[np.int64]  # (axes + 1): where each set lies; sets that are the same lie in one place
+    index_of: NDArray[np.int64]  # (axes + 1): where each set lies; sets that are the same lie in one place
     levels: NDArray[np.int64]  # (axes): of the sets that are there
     slots: NDArray[np.int32]  # scratch, as in `roll_up`
     class_of: NDArray[np.int64]  # scratch (entries)
@@ -165,12 +165,12 @@ def _roll_along(
     for a in range(same, axes.size):
         stack.levels[a] = levels[a]
         if levels[a] == least[a]:  # as it is in any set
-            stack.place[a + 1] = stack.place[a]
+            stack.index_of[a + 1] = stack.index_of[a]
             continue
-        before = stack.place[a]
-        stack.place[a + 1] = a + 1
+        before = stack.index_of[a]
+        stack.index_of[a + 1] = a + 1
         stack.sizes[a + 1] = roll_up(
             tables, layout, stack.words[before], stack.counts[before], stack.sizes[before], axes[a : a + 1], levels[a : a + 1],
             stack.slots, stack.class_of, stack.words[a + 1], stack.counts[a + 1],
         )  # fmt: skip
-    return stack.place[axes.size]
+    return stack.index_of[axes.size]

@@ -39,7 +39,7 @@ def merge_failing(
         one = _smallest(boxes, valid) if seed < 0 else _numbered(valid, below(seed, step, failing))
         step += 1
         left -= 1
-        here = boxes.place[one]
+        here = boxes.index_of[one]
         there = nearest(axes, boxes, here)
         other = boxes.number[there]
         if boxes.sizes[here] < boxes.sizes[there]:
@@ -50,7 +50,7 @@ def merge_failing(
         goes_to[gone] = into
         failing -= 1 if valid[other] else 2
         valid[gone] = True
-        size = boxes.sizes[boxes.place[into]]
+        size = boxes.sizes[boxes.index_of[into]]
         row = head[into]
         for i in range(size if sensitive.shape[1] > 0 else 0):  # recounted, not added: persons may have rows in both
             for c in range(sensitive.shape[1]):
@@ -66,8 +66,8 @@ def _smallest(boxes: NeighbourBoxes, valid: NDArray[np.bool_]) -> int:
     """The failing group with the fewest rows, the first of equals."""
     found, least = -1, np.iinfo(np.int64).max
     for group in range(valid.size):
-        if not valid[group] and boxes.sizes[boxes.place[group]] < least:
-            found, least = group, boxes.sizes[boxes.place[group]]
+        if not valid[group] and boxes.sizes[boxes.index_of[group]] < least:
+            found, least = group, boxes.sizes[boxes.index_of[group]]
     return found
 
 

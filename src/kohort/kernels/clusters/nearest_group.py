@@ -23,7 +23,7 @@ class NeighbourBoxes(NamedTuple):
     sizes: NDArray[np.int64]  # (G)
     costs: NDArray[np.int64]  # (G): of a row
     number: NDArray[np.int64]  # (G): the group that stands there; of equals the lowest is taken
-    place: NDArray[np.int64]  # (G): by number
+    index_of: NDArray[np.int64]  # (G): by number
     home: NDArray[np.int64]  # (G): the neighbourhood of each place
     first: NDArray[np.int64]  # (N): the first place of each neighbourhood
     many: NDArray[np.int64]  # (N): groups in it; what was merged away leaves a free place behind them
@@ -131,7 +131,7 @@ def merge(axes: AxisTables, boxes: NeighbourBoxes, into: int | np.int64, gone: i
     """
     if boxes.number[gone] < boxes.number[into]:
         boxes.number[gone], boxes.number[into] = boxes.number[into], boxes.number[gone]
-        boxes.place[boxes.number[gone]], boxes.place[boxes.number[into]] = gone, into
+        boxes.index_of[boxes.number[gone]], boxes.index_of[boxes.number[into]] = gone, into
     boxes.costs[into] = 0
     for j in range(boxes.low.shape[1]):
         boxes.low[into, j] = min(boxes.low[into, j], boxes.low[gone, j])
@@ -148,6 +148,6 @@ def merge(axes: AxisTables, boxes: NeighbourBoxes, into: int | np.int64, gone: i
     boxes.sizes[gone] = boxes.sizes[last]
     boxes.sizes[last] = 0
     boxes.number[gone], boxes.number[last] = moved, left
-    boxes.place[left], boxes.place[moved] = last, gone
+    boxes.index_of[left], boxes.index_of[moved] = last, gone
     update_neighbourhood(boxes, home)
     update_neighbourhood(boxes, there)

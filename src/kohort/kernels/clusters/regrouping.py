@@ -216,11 +216,11 @@ def _nearest(axes: AxisTables, cell: GroupCell, used: int, but: int, size: int |
                 break
         if grown < limit:
             near = min(near + 1, many)
-            place = near - 1
-            while place > 0 and growth[place - 1] > grown:
-                growth[place], found[place] = growth[place - 1], found[place - 1]
-                place -= 1
-            growth[place], found[place] = grown, slot
+            index = near - 1
+            while index > 0 and growth[index - 1] > grown:
+                growth[index], found[index] = growth[index - 1], found[index - 1]
+                index -= 1
+            growth[index], found[index] = grown, slot
             if near == many:
                 limit = growth[many - 1]
     return near

@@ -34,11 +34,11 @@ class GroupMembers(NamedTuple):
 
 
 @kernel
-def _next_in(members: GroupMembers, axis: int, place: Whole, step: int) -> int | np.int64:
+def _next_in(members: GroupMembers, axis: int, index: Whole, step: int) -> int | np.int64:
     """The next place from here on whose member is still in."""
-    while members.gone[members.sorted[axis, place]]:
-        place += step
-    return place
+    while members.gone[members.sorted[axis, index]]:
+        index += step
+    return index
 
 
 @kernel

@@ -216,13 +216,13 @@ def has_no_favourite(rules: Rules, tally: Tally, side: Whole, column: Whole) -> 
     largest[:] = 0
     for i in range(rules.first[column], rules.first[column] + tally.listed[column]):
         count = tally.counts[side, tally.present[i]]
-        place = before
-        while place > 0 and largest[place - 1] < count:
-            if place < before:
-                largest[place] = largest[place - 1]
-            place -= 1
-        if place < before:
-            largest[place] = count
+        index = before
+        while index > 0 and largest[index - 1] < count:
+            if index < before:
+                largest[index] = largest[index - 1]
+            index -= 1
+        if index < before:
+            largest[index] = count
     tail = tally.sums[side, 1 + column] - largest.sum()
     return largest[0] < rules.of_column[column, RECURSIVE_C] * tail * (1 - NOISE)
 

@@ -47,8 +47,8 @@ def plain_cut(
     counts: NDArray[np.int64], rows: int, k: int, codes: NDArray[np.int64], many: NDArray[np.int64]
 ) -> tuple[np.int64, np.int64]:
     """Where to cut if k is all that is promised: (the last code on the left, the rows there), or -1."""
-    place, left = best_cut(many, _compress(counts, codes, many), rows, k)
-    return (codes[place], np.int64(left)) if place >= 0 else (NOWHERE, np.int64(0))
+    index, left = best_cut(many, _compress(counts, codes, many), rows, k)
+    return (codes[index], np.int64(left)) if index >= 0 else (NOWHERE, np.int64(0))
 
 
 @kernel
@@ -66,15 +66,15 @@ def promised_cut(
     distinct = _compress(counts, codes, many)
     if distinct < 2:
         return NOWHERE, np.int64(0)
-    place, left = median(many, distinct, rows)
+    index, left = median(many, distinct, rows)
     for at in range(distinct):
-        side = LEFT if at <= place else RIGHT
+        side = LEFT if at <= index else RIGHT
         _enter(rules, tally, pairs[codes[at]], sizes[side, codes[at]], many[at], side)
     sort_present(rules, tally)
     if not (side_is_valid(rules, tally, LEFT) and side_is_valid(rules, tally, RIGHT)):
-        place, left = _walk(rules, tally, sizes, pairs, codes, many, distinct, rows, place, left)
+        index, left = _walk(rules, tally, sizes, pairs, codes, many, distinct, rows, index, left)
     clear(rules, tally, pairs, np.int64(0), np.int64(0))
-    return (codes[place], np.int64(left)) if place >= 0 else (NOWHERE, np.int64(0))
+    return (codes[index], np.int64(left)) if index >= 0 else (NOWHERE, np.int64(0))
 
 
 @kernel
@@ -124,12 +124,12 @@ def _walk(
     many: NDArray[np.int64],
     distinct: int,
     rows: int,
-    place: int,
+    index: int,
     left: int,
 ) -> tuple[int, int]:
     """Away from the median, first left, then right as long as that is nearer to balance: the way of `guarded_cuts`."""
     best, best_left, best_gap = -1, 0, rows + 1
-    at, reached = place, left
+    at, reached = index, left
     while at > 0 and has_room(tally.sums, LEFT, rules.k, rules.least_distinct):
         _cross(rules, tally, sizes, pairs, codes[at], many[at], RIGHT)
         reached -= many[at]
@@ -137,9 +137,9 @@ def _walk(
         if _is_valid(rules, tally):
             best, best_left, best_gap = at, reached, abs(2 * reached - rows)
             break
-    for back in range(at + 1, place + 1):
+    for back in range(at + 1, index + 1):
         _cross(rules, tally, sizes, pairs, codes[back], many[back], LEFT)
-    at, reached = place, left
+    at, reached = index, left
     while at + 2 < distinct and has_room(tally.sums, RIGHT, rules.k, rules.least_distinct):
         at += 1
         reached += many[at]

@@ -68,29 +68,29 @@ def guarded_cut(
     if distinct < 2:
         return -1, 0
     rows = last - first
-    place, left = median(counts, distinct, rows)
+    index, left = median(counts, distinct, rows)
     if guard.rules.persons:
         _sort_rows(words, layout, first, last, axis, values, counts, distinct, guard)
         allowed = _tallied(guard, left, rows)
     else:
-        _tally_split(words, layout, first, last, axis, np.uint64(values[place]), left, guard)
+        _tally_split(words, layout, first, last, axis, np.uint64(values[index]), left, guard)
         allowed = _both_are_valid(guard)
         if not allowed:
             _sort_rows(words, layout, first, last, axis, values, counts, distinct, guard)
     if not allowed:
-        place, left = _walk(counts, distinct, rows, place, left, guard)
+        index, left = _walk(counts, distinct, rows, index, left, guard)
     clear(guard.rules, guard.tally, guard.sensitive, START, rows)
-    return place, left
+    return index, left
 
 
 @kernel
 def median(counts: NDArray[np.int64], distinct: int, rows: int) -> tuple[int, int]:
     """The place of the lower median in a frequency set, or of the last value that has one right of it; the rows up to it."""
-    left, place = counts[0], 0
-    while 2 * left < rows and place + 2 < distinct:
-        place += 1
-        left += counts[place]
-    return place, left
+    left, index = counts[0], 0
+    while 2 * left < rows and index + 2 < distinct:
+        index += 1
+        left += counts[index]
+    return index, left
 
 
 @kernel
@@ -141,13 +141,13 @@ def _tally_split(
 
 
 @kernel
-def _walk(counts: NDArray[np.int64], distinct: int, rows: int, place: int, left: int, guard: Guard) -> tuple[int, int]:
+def _walk(counts: NDArray[np.int64], distinct: int, rows: int, index: int, left: int, guard: Guard) -> tuple[int, int]:
     """Away from the median, where the cut is not allowed, to the allowed one nearest to balance."""
     sums, tallies, rows_of = guard.tally.sums, guard.tally.counts, guard.tally.rows_of
     sensitive, starts = guard.sensitive, guard.starts
     k, least = guard.rules.k, guard.rules.least_distinct
     best, best_left, best_gap = -1, 0, rows + 1
-    at, reached = place, left
+    at, reached = index, left
     while at > 0 and has_room(sums, LEFT, k, least):
         cross(sums, tallies, rows_of, sensitive, starts[at], starts[at + 1], RIGHT)
         reached -= counts[at]
@@ -155,8 +155,8 @@ def _walk(counts: NDArray[np.int64], distinct: int, rows: int, place: int, left:
         if has_room(sums, LEFT, k, least) and has_room(sums, RIGHT, k, least) and _balanced(guard):
             best, best_left, best_gap = at, reached, abs(2 * reached - rows)
             break
-    cross(sums, tallies, rows_of, sensitive, starts[at + 1], starts[place + 1], LEFT)  # back to the median
-    at, reached = place, left
+    cross(sums, tallies, rows_of, sensitive, starts[at + 1], starts[index + 1], LEFT)  # back to the median
+    at, reached = index, left
     while at + 2 < distinct and has_room(sums, RIGHT, k, least):
         at += 1
         reached += counts[at]
@@ -190,9 +190,9 @@ def _sort_rows(
         sensitive_column = words[layout.word[layout.axes + j]][first:last]
         sensitive_shift, sensitive_mask = layout.shift[layout.axes + j], layout.mask[layout.axes + j]
         for i in range(column.size):
-            place = place_of[np.int64((column[i] >> shift) & mask)]
-            sensitive[starts[place], j] = np.int64((sensitive_column[i] >> sensitive_shift) & sensitive_mask)
-            starts[place] += 1
+            index = place_of[np.int64((column[i] >> shift) & mask)]
+            sensitive[starts[index], j] = np.int64((sensitive_column[i] >> sensitive_shift) & sensitive_mask)
+            starts[index] += 1
         for i in range(distinct, 0, -1):  # each now stands where the next began
             starts[i] = starts[i - 1]
         starts[0] = 0

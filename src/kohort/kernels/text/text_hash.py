@@ -11,13 +11,13 @@ from kohort.kernels.core.randomness import mixed
 
 @kernel
 def hash_texts(
-    places: NDArray[np.int64],  # IN (texts + 1): where each text begins in the bytes
+    indices: NDArray[np.int64],  # IN (texts + 1): where each text begins in the bytes
     data: NDArray[np.uint8],  # IN
     hashes: NDArray[np.uint64],  # OUT
 ) -> None:
     """Bytes enter low end first whatever the machine, then the length: the empty text is not the missing one."""
-    for text in range(places.size - 1):
-        begin, end = places[text], places[text + 1]
+    for text in range(indices.size - 1):
+        begin, end = indices[text], indices[text + 1]
         state, word, filled = np.uint64(0), np.uint64(0), np.uint64(0)
         for at in range(begin, end):
             word |= np.uint64(data[at]) << filled

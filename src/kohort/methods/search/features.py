@@ -32,7 +32,7 @@ def space_of(points: Points) -> Space:
     """The rows as features, equal ones once."""
     from kohort.kernels.centroids.centroids import Space
 
-    values = np.column_stack([places(points, axis) for axis in range(len(points.axes))])
+    values = np.column_stack([indices(points, axis) for axis in range(len(points.axes))])
     order = np.lexsort(values.T[::-1])
     ordered = values[order]
     begins = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))[: len(order)]
@@ -67,7 +67,7 @@ def runs_of(points: Points) -> tuple[NDArray[np.int64], NDArray[np.float64], NDA
     return shape, np.concatenate(parts), power
 
 
-def places(points: Points, number: int) -> NDArray[np.float64]:
+def indices(points: Points, number: int) -> NDArray[np.float64]:
     """One axis of every row: where a number lies, -1 if it is missing; a category's code."""
     axis, codes = points.axes[number], points.codes[:, number]
     if not isinstance(axis, NumericAxis):

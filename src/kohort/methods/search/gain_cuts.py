@@ -37,8 +37,8 @@ def split_table(points: Points, constraints: Constraints, steps: int, progress: 
                 lay_out(tables, points.codes, rows, workspace)
                 many, _cost = split(constraints.k, promised, rows, workspace, least, steps, 0.0, rng_state, no_limit)
                 parts = np.repeat(np.arange(many), np.diff(workspace.parts[:many], axis=1)[:, 0])
-                places = np.concatenate([np.arange(*part) for part in workspace.parts[:many].tolist()])
-                labels[rows[workspace.order[places]]] = groups + parts
+                indices = np.concatenate([np.arange(*part) for part in workspace.parts[:many].tolist()])
+                labels[rows[workspace.order[indices]]] = groups + parts
             else:
                 labels[rows] = groups
             groups += many

@@ -22,17 +22,17 @@ def pool_of(points: Points, order: NDArray[np.int64] | None = None) -> FreeRecor
     from kohort.kernels.clusters.free_records import FreeRecords
 
     rows = np.arange(points.rows) if order is None else order.astype(np.int64, copy=True)
-    places = np.empty((len(points.axes), len(rows)), np.int32)
+    indices = np.empty((len(points.axes), len(rows)), np.int32)
     values: list[NDArray[np.int64]] = []
     first = [0]
     for number, axis in enumerate(points.axes):
         codes = points.codes[rows, number]
         occurs = np.bincount(codes, minlength=axis.size) > 0
-        places[number] = (np.cumsum(occurs) - 1 + first[-1])[codes]
+        indices[number] = (np.cumsum(occurs) - 1 + first[-1])[codes]
         values.append(np.flatnonzero(occurs))
         first.append(first[-1] + len(values[-1]))
     return FreeRecords(
-        places=places,
+        indices=indices,
         first=np.array(first, np.int64),
         values=np.concatenate([np.empty(0, np.int64), *values]),
         rows=rows,

@@ -78,10 +78,10 @@ class CentroidClusters:
         depth = max(0, (self.count - 1) // INNERMOST).bit_length()
         boxes, axes = 2 ** (depth + 1) - 1, self.centroids.shape[1]
         first, last, lowest, room = np.empty((4, boxes), np.int64)
-        order, place, home = np.empty((3, self.count), np.int64)
+        order, index, home = np.empty((3, self.count), np.int64)
         low, high = np.empty((2, boxes + self.count, axes))
         stack, bound = np.empty(depth + 2, np.int64), np.empty(depth + 2)
-        return Nest(low, high, first, last, lowest, room, order, place, home, stack, bound)
+        return Nest(low, high, first, last, lowest, room, order, index, home, stack, bound)
 
     def rounds(self, one_round: Callable[[], Labels]) -> Iterator[Labels]:
         """The partition of each round, until no centroid moves, a partition comes back, or there were enough."""

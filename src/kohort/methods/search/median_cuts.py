@@ -137,11 +137,11 @@ def layout_of(sizes: Sequence[int], axes: int) -> tuple[BitLayout, int]:
     word, shift, mask = [], [], []
     for size in sizes:
         bits = max(1, (size - 1).bit_length())
-        place = next((number for number, taken in enumerate(used) if taken + bits <= 64), len(used))
-        if place == len(used):
+        index = next((number for number, taken in enumerate(used) if taken + bits <= 64), len(used))
+        if index == len(used):
             used.append(0)
-        word.append(place)
-        shift.append(used[place])
+        word.append(index)
+        shift.append(used[index])
         mask.append((1 << bits) - 1)
-        used[place] += bits
+        used[index] += bits
     return BitLayout(axes, np.array(word, np.int64), np.array(shift, np.uint64), np.array(mask, np.uint64)), len(used)

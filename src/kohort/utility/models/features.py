@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from kohort.schema.columns import Schema
 from kohort.utility.aligned import AlignedTables
-from kohort.utility.queries.value_domains import Domain, Places, PublishedCells
+from kohort.utility.queries.value_domains import Domain, Indices, PublishedCells
 
 MOST_NODES = 200
 """Nodes of one column that are a feature each: those that most rows lie in. Rare leaves are told by what stands above them."""
@@ -37,8 +37,8 @@ class FeatureColumn:
     """What is told of a column, row by row: an interval of places, ends included."""
 
     domain: Domain
-    low: Places
-    high: Places
+    low: Indices
+    high: Indices
     is_null: NDArray[np.bool_]
     means: NDArray[np.float64] | None = None
     """If they are published; NaN where they tell nothing."""
@@ -84,16 +84,16 @@ class Target:
 def target_of(aligned: AlignedTables, name: str) -> Target:
     """A few numbers are classes, as categories are."""
     original, released = features_of(aligned, name)
-    places = np.unique(original.low[~original.is_null])
+    indices = np.unique(original.low[~original.is_null])
     numbers = None
-    if is_measured(original.domain) and len(places) > FEW_NUMBERS:
-        numbers = original.domain.numbers_within(places, places)[0]
-    return Target(name, _numbered(original, places), _numbered(released, places), numbers, len(places))
+    if is_measured(original.domain) and len(indices) > FEW_NUMBERS:
+        numbers = original.domain.numbers_within(indices, indices)[0]
+    return Target(name, _numbered(original, indices), _numbered(released, indices), numbers, len(indices))
 
 
-def _numbered(column: FeatureColumn, places: Places) -> NDArray[np.int64]:
-    number = np.searchsorted(places, column.low)
-    known = column.is_single & np.isin(column.low, places)
+def _numbered(column: FeatureColumn, indices: Indices) -> NDArray[np.int64]:
+    number = np.searchsorted(indices, column.low)
+    known = column.is_single & np.isin(column.low, indices)
     return np.where(known, number, -1)
 
 
@@ -153,8 +153,8 @@ def _per_row(domain: Domain, cells: PublishedCells, codes: NDArray[np.int64]) ->
 def _middles(column: FeatureColumn) -> Matrix:
     known = column.domain.values.drop_null().to_numpy(zero_copy_only=False).astype(np.float64)
     begin, end = (known.min(), known.max()) if len(known) else (0.0, 0.0)
-    pairs, place = np.unique(np.column_stack([column.low, column.high]), axis=0, return_inverse=True)
-    middle = column.domain.numbers_within(pairs[:, 0], pairs[:, 1])[0][place]
+    pairs, index = np.unique(np.column_stack([column.low, column.high]), axis=0, return_inverse=True)
+    middle = column.domain.numbers_within(pairs[:, 0], pairs[:, 1])[0][index]
     if column.means is not None:
         middle = np.where(np.isnan(column.means), middle, column.means)
     share = (middle / 2 - begin / 2) / (end / 2 - begin / 2 or 1.0)  # by halves: a float may not hold the whole range

@@ -74,15 +74,15 @@ class Questions:
     @cached_property
     def truth(self) -> NDArray[np.float64]:
         """What the source answers; NaN where no record is asked of."""
-        places = {name: f"c{number}" for number, name in enumerate(self._domains)}
-        given = pa.table({places[name]: domain.values for name, domain in self._domains.items()} or {"c0": pa.nulls(self._rows)})
+        indices = {name: f"c{number}" for number, name in enumerate(self._domains)}
+        given = pa.table({indices[name]: domain.values for name, domain in self._domains.items()} or {"c0": pa.nulls(self._rows)})
         with staging.scratch_folder() as scratch:
             settings: dict[str, Any] = {"temp_directory": str(scratch), "autoinstall_known_extensions": False}
             with duckdb.connect(config=settings) as connection:
                 connection.execute("SET enable_progress_bar = false")  # it would write to stdout, which is ours
                 connection.register("given", given)
                 connection.execute("CREATE TEMP TABLE source AS SELECT * FROM given")  # read a third faster than Arrow's
-                found = [connection.execute(_sql(query, places)).fetchone() for query in self.queries]
+                found = [connection.execute(_sql(query, indices)).fetchone() for query in self.queries]
         return np.array([np.nan if row is None or row[0] is None else row[0] for row in found], np.float64)
 
     def ask(self, release: pa.Table) -> Answers:
@@ -178,9 +178,9 @@ def _unpublished(column: str, schema: Schema, known: Sequence[str]) -> str:
     return f"there is no column {column!r}.{nearest(column, known)}"
 
 
-def _sql(bound: BoundQuery, places: Mapping[str, str]) -> str:
-    aggregate = "count(*)" if bound.aggregated is None else f"{bound.query.aggregate}({places[bound.aggregated.name]})"
-    conditions = " AND ".join(f"({predicate.sql(places[predicate.domain.name])})" for predicate in bound.where)
+def _sql(bound: BoundQuery, indices: Mapping[str, str]) -> str:
+    aggregate = "count(*)" if bound.aggregated is None else f"{bound.query.aggregate}({indices[bound.aggregated.name]})"
+    conditions = " AND ".join(f"({predicate.sql(indices[predicate.domain.name])})" for predicate in bound.where)
     return f"SELECT CAST({aggregate} AS DOUBLE) FROM source" + (f" WHERE {conditions}" if conditions else "")
 
 

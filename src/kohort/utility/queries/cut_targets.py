@@ -117,11 +117,11 @@ def _holds(bound: Bound, points: Points, number_of: dict[str, int]) -> NDArray[n
     number = number_of.get(bound.domain.name)
     if number is not None and np.array_equal(*_ends(points.axes[number])):  # a code is a value, not a bin or a month of them
         return _codes_held(bound.spans, points.axes[number])[points.codes[:, number]]
-    places, present = _places(bound.domain)
-    return bound.spans.contain(places, places) & present
+    indices, present = _indices(bound.domain)
+    return bound.spans.contain(indices, indices) & present
 
 
-def _places(domain: Domain) -> tuple[NDArray[np.generic], NDArray[np.bool_]]:
+def _indices(domain: Domain) -> tuple[NDArray[np.generic], NDArray[np.bool_]]:
     present = domain.values.is_valid().to_numpy(zero_copy_only=False)
     if domain.tree is None:
         return domain.values.fill_null(0).to_numpy(zero_copy_only=False), present
@@ -162,9 +162,9 @@ def _extent(axis: Axis, spans: Spans | None) -> tuple[NDArray[np.float64], NDArr
     high = np.maximum(np.minimum(spans.high.astype(np.float64) + spans.is_whole, end[-1]), low)
     sums = np.append(0.0, np.cumsum(high - low))
 
-    def below(places: NDArray[np.float64]) -> NDArray[np.float64]:
-        at = np.maximum(np.searchsorted(low, places, "right") - 1, 0)
-        return np.asarray(sums[at] + np.clip(places, low[at], high[at]) - low[at])
+    def below(indices: NDArray[np.float64]) -> NDArray[np.float64]:
+        at = np.maximum(np.searchsorted(low, indices, "right") - 1, 0)
+        return np.asarray(sums[at] + np.clip(indices, low[at], high[at]) - low[at])
 
     return np.append(0.0, below(begin)), np.append(0.0, below(end))
 

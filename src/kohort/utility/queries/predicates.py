@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.schema.workload import Predicate, Value
-from kohort.utility.queries.value_domains import Domain, Places, PublishedCells, day_number
+from kohort.utility.queries.value_domains import Domain, Indices, PublishedCells, day_number
 
 LARGEST = sys.float_info.max
 
@@ -22,11 +22,11 @@ LARGEST = sys.float_info.max
 class Spans:
     """Intervals of places, ends included, in order and apart. An end that is not included is the next number before it."""
 
-    low: Places
-    high: Places
+    low: Indices
+    high: Indices
     is_whole: bool
 
-    def share(self, low: Places, high: Places) -> NDArray[np.float64]:
+    def share(self, low: Indices, high: Indices) -> NDArray[np.float64]:
         """Of each cell, by counting its places or, of reals, by length; a single place is in or out."""
         inside = np.zeros(len(low))
         for first, last in zip(self.low, self.high, strict=True):
@@ -35,17 +35,17 @@ class Spans:
         size = _size(low, high, self.is_whole)
         return np.where(size > 0, np.minimum(inside / np.where(size > 0, size, 1.0), 1.0), self.contain(low, high))
 
-    def contain(self, low: Places, high: Places) -> NDArray[np.bool_]:
+    def contain(self, low: Indices, high: Indices) -> NDArray[np.bool_]:
         """Whether the predicate holds wherever in a cell a value lies."""
         at = np.searchsorted(self.low, low, side="right") - 1
         return np.asarray((at >= 0) & (high <= self.high[np.maximum(at, 0)]), np.bool_)
 
-    def avoid(self, low: Places, high: Places) -> NDArray[np.bool_]:
+    def avoid(self, low: Indices, high: Indices) -> NDArray[np.bool_]:
         """Whether it holds nowhere in a cell."""
         at = np.searchsorted(self.high, low, side="left")
         return np.asarray((at == len(self.low)) | (high < self.low[np.minimum(at, len(self.low) - 1)]), np.bool_)
 
-    def clip(self, low: Places, high: Places) -> tuple[Places, Places]:
+    def clip(self, low: Indices, high: Indices) -> tuple[Indices, Indices]:
         """The hull of what a cell and the predicate have in common; the cell itself where that is nothing."""
         begin = np.searchsorted(self.high, low, side="left")
         end = np.searchsorted(self.low, high, side="right") - 1
@@ -55,7 +55,7 @@ class Spans:
         return np.where(common, first, low), np.where(common, last, high)
 
 
-def _size(low: Places, high: Places, is_whole: bool) -> NDArray[np.float64]:
+def _size(low: Indices, high: Indices, is_whole: bool) -> NDArray[np.float64]:
     return high.astype(np.float64) - low.astype(np.float64) + is_whole
 
 
@@ -88,7 +88,7 @@ def bind(predicate: Predicate, domain: Domain) -> Bound:
     """A predicate on this column; ValueError says what is wrong with it."""
     if not domain.has_order and predicate.operator not in ("=", "in"):
         raise ValueError(f"{domain.name!r} holds text, which has no order; ask of it with = or in")
-    values = [_place(value, domain) for value in predicate.values] if domain.has_order else []
+    values = [_index(value, domain) for value in predicate.values] if domain.has_order else []
     if domain.tree is not None:
         spans = _of_leaves(_holding(predicate, domain, values), domain)
     else:
@@ -109,7 +109,7 @@ def _why_none(predicate: Predicate, values: Sequence[Any], domain: Domain) -> st
 # --- numbers and dates
 
 
-def _place(value: Value, domain: Domain) -> Any:
+def _index(value: Value, domain: Domain) -> Any:
     """The number or day that is meant."""
     if domain.is_number:
         if isinstance(value, (str, bool, date)):
@@ -210,7 +210,7 @@ def _leaves_or(values: Sequence[Value], domain: Domain) -> Sequence[Value]:
 
 def _literal(value: Value, domain: Domain) -> str:
     if domain.is_number:
-        return repr(_place(value, domain))
+        return repr(_index(value, domain))
     return str(day_number(value)) if domain.has_order and isinstance(value, (str, date)) else _quoted(str(value))
 
 

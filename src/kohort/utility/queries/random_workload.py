@@ -44,7 +44,7 @@ def random_workload(
     drawn = []
     for _ in range(queries):
         many = int(random.integers(fewest, most + 1))
-        chosen = [names[place] for place in sorted(random.choice(len(names), many, replace=False))]
+        chosen = [names[index] for index in sorted(random.choice(len(names), many, replace=False))]
         around = _record([frequencies[name] for name in chosen], random)
         share = selectivity ** (1 / many)
         drawn.append(
@@ -55,12 +55,12 @@ def random_workload(
 
 def _record(columns: Sequence[_Frequencies], random: np.random.Generator) -> list[int]:
     """The values of a record that holds all of them; if none is soon found, of several records."""
-    rows = len(columns[0].places)
+    rows = len(columns[0].indices)
     for row in random.integers(0, rows, TRIES).tolist():
-        found = [int(column.places[row]) for column in columns]
+        found = [int(column.indices[row]) for column in columns]
         if min(found) >= 0:
             return found
-    return [int(random.choice(column.places[column.places >= 0])) for column in columns]
+    return [int(random.choice(column.indices[column.indices >= 0])) for column in columns]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ class _Frequencies:
     """Which values of a column records hold, and how many hold each."""
 
     domain: Domain
-    places: NDArray[np.int64]
+    indices: NDArray[np.int64]
     """Per record: the place of its value; -1 = missing."""
     values: NDArray[Any]
     counts: NDArray[np.int64]
@@ -81,8 +81,8 @@ class _Frequencies:
             raise RequestError(f"Column {domain.name!r} holds nothing that a random query could ask for.")
         order = np.argsort(values, kind="stable")
         place_of = np.append(np.argsort(order), -1)  # the last for missing
-        places = place_of[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
-        return cls(domain, places, values[order], np.bincount(places[places >= 0], minlength=len(values)))
+        indices = place_of[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
+        return cls(domain, indices, values[order], np.bincount(indices[indices >= 0], minlength=len(values)))
 
     def predicate(self, share: float, at: int, random: np.random.Generator) -> Predicate:
         """A condition that about this share of the records fulfil, those with the value at this place among them."""
@@ -97,10 +97,10 @@ class _Frequencies:
         order = random.permutation(len(self.values))
         order = np.append(at, order[order != at])
         many = int(np.searchsorted(np.cumsum(self.counts[order]), target)) + 1
-        return Predicate(self.domain.name, "in", tuple(self._value(place) for place in sorted(order[:many].tolist())))
+        return Predicate(self.domain.name, "in", tuple(self._value(index) for index in sorted(order[:many].tolist())))
 
-    def _value(self, place: int) -> Value:
-        value = self.values[place].item() if isinstance(self.values[place], np.generic) else self.values[place]
+    def _value(self, index: int) -> Value:
+        value = self.values[index].item() if isinstance(self.values[index], np.generic) else self.values[index]
         if self.domain.has_order and not self.domain.is_number:
             return date(1970, 1, 1) + timedelta(days=value)
         return value  # type: ignore[no-any-return]

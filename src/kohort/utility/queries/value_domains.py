@@ -25,7 +25,7 @@ from kohort.schema.trees import ROOT, Tree, flat
 from kohort.schema.value_types import Kind, Reading
 from kohort.tables.tables import as_text
 
-Places = NDArray[Any]
+Indices = NDArray[Any]
 """int64 where places are whole (integers, days, leaves), else float64."""
 
 Codes = NDArray[np.int64]
@@ -43,7 +43,7 @@ class Domain:
     """Per row: numbers, days or text; null where missing. What the truth is asked of."""
     tree: Tree | None = None
     """Above texts, or above numbers and dates that are published by their labels; None where they are published as ranges."""
-    leaf_numbers: Places | None = None
+    leaf_numbers: Indices | None = None
     """Per leaf: the number or day that it is, if leaves are."""
     comma: bool = False
     format: str | None = None
@@ -132,7 +132,7 @@ class Domain:
         found = published.interval(text.replace(",", ".") if self.comma else text)
         return (found.low, found.high) if found else None
 
-    def numbers_within(self, low: Places, high: Places) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    def numbers_within(self, low: Indices, high: Indices) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """The mean, the least and the largest number of intervals of places, spread evenly."""
         if self.leaf_numbers is None:
             begin, end = low.astype(np.float64), high.astype(np.float64)
@@ -147,8 +147,8 @@ class Domain:
 class PublishedCells:
     """Distinct published cells as intervals of places, ends included."""
 
-    low: Places
-    high: Places
+    low: Indices
+    high: Indices
     is_null: NDArray[np.bool_]
     """Published as missing: no predicate holds."""
     unsure: NDArray[np.bool_]
@@ -165,16 +165,16 @@ def alike(codes: Sequence[Codes]) -> tuple[list[Codes], NDArray[np.float64]]:
 def domain_of(table: pa.Table, schema: Schema, name: str) -> Domain:
     """A column as its values are, or are declared to be; what could be two things is text."""
     requested = schema.columns[name]
-    held, places = distinct(table.column(name), name, schema.missing)
+    held, indices = distinct(table.column(name), name, schema.missing)
     values = held.values
     reading = kinds.read(values, requested.kind, requested.format) or kinds.TEXT
     if reading.unfit is not None or reading.question:
         reading = kinds.TEXT
     tree = _tree_of(held, schema, reading)
     if reading.numbers is None:
-        return Domain(name, reading.kind, as_text(values).take(_indices(places)), tree)
+        return Domain(name, reading.kind, as_text(values).take(_indices(indices)), tree)
     numbers = np.asarray(reading.numbers)
-    per_row = pa.array(numbers).take(_indices(places))
+    per_row = pa.array(numbers).take(_indices(indices))
     leaf_numbers = None
     if tree is not None:
         number_of: Mapping[str, Any] = dict(zip(as_text(values).to_pylist(), numbers, strict=True))
@@ -193,7 +193,7 @@ def _tree_of(held: Distinct, schema: Schema, reading: Reading) -> Tree | None:
     return flat(by_bytes(held.values, name)[0].to_pylist()) if reading.numbers is None else None
 
 
-def _numbers_of_leaves(tree: Tree, number_of: Mapping[str, Any], reading: Reading, form: str | None) -> Places | None:
+def _numbers_of_leaves(tree: Tree, number_of: Mapping[str, Any], reading: Reading, form: str | None) -> Indices | None:
     """A tree file may have leaves that the column does not hold; if one of them is no number, leaves are not."""
     if all(leaf in number_of for leaf in tree.leaves):
         return np.array([number_of[leaf] for leaf in tree.leaves])
@@ -201,8 +201,8 @@ def _numbers_of_leaves(tree: Tree, number_of: Mapping[str, Any], reading: Readin
     return None if again is None or again.unfit is not None or again.numbers is None else np.asarray(again.numbers)
 
 
-def _indices(places: NDArray[np.int64]) -> pa.Array:
-    return pa.array(places, mask=places < 0)
+def _indices(indices: NDArray[np.int64]) -> pa.Array:
+    return pa.array(indices, mask=indices < 0)
 
 
 def day_number(value: date | str) -> int:

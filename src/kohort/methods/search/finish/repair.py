@@ -96,19 +96,19 @@ def _neighbourhoods(
 
     groups, axes = len(sizes), len(points.axes)
     near = cut_table(points.take(head), Constraints(Promise(k=2), groups), Progress(1), largest=TOGETHER)
-    place_to_group = np.argsort(near, kind="stable")
-    low, high = (ends[place_to_group] for ends in group_boxes(points, labels))
+    index_to_group = np.argsort(near, kind="stable")
+    low, high = (ends[index_to_group] for ends in group_boxes(points, labels))
     costs = np.empty(groups, np.int64)
     box_costs(tables, low, high, costs)
     many = np.bincount(near)
     boxes = neighbours.NeighbourBoxes(
         low=low,
         high=high,
-        sizes=sizes[place_to_group],
+        sizes=sizes[index_to_group],
         costs=costs,
-        number=place_to_group,
-        place=np.argsort(place_to_group),
-        home=near[place_to_group],
+        number=index_to_group,
+        index_of=np.argsort(index_to_group),
+        home=near[index_to_group],
         first=np.cumsum(many) - many,
         many=many,
         bounds=np.empty((2, axes, len(many)), np.int64),

@@ -94,7 +94,7 @@ class _Search:
         from kohort.kernels.centroids.centroids import Space
         from kohort.kernels.centroids.square_pool import PromiseCheck, SquarePool
 
-        values, (shape, runs, power) = _places(points), runs_of(replace(points, weights=_roots(points)))
+        values, (shape, runs, power) = _indices(points), runs_of(replace(points, weights=_roots(points)))
         self.space: Space = Space(values, np.arange(points.rows), np.ones(len(points.axes)), shape, runs / UNIT, power)
         self._progress = progress
         self.error = 0.0
@@ -162,9 +162,9 @@ def _empty_nest(groups: int, axes: int) -> Nest:
     depth = max(0, (groups - 1) // INNERMOST).bit_length()
     boxes = 2 ** (depth + 1) - 1
     first, last, lowest, room = np.empty((4, boxes), np.int64)
-    order, place, home = np.empty((3, groups), np.int64)
+    order, index, home = np.empty((3, groups), np.int64)
     low, high = np.empty((2, boxes + groups, axes))
-    return Nest(low, high, first, last, lowest, room, order, place, home, np.empty(depth + 2, np.int64), np.empty(depth + 2))
+    return Nest(low, high, first, last, lowest, room, order, index, home, np.empty(depth + 2, np.int64), np.empty(depth + 2))
 
 
 def _roots(points: Points) -> tuple[float, ...]:
@@ -172,13 +172,13 @@ def _roots(points: Points) -> tuple[float, ...]:
     return tuple(map(math.sqrt, points.weights))
 
 
-def _places(points: Points) -> NDArray[np.float64]:
+def _indices(points: Points) -> NDArray[np.float64]:
     """(rows, axes): where numbers lie, -1 = missing; the codes of categories."""
     by_deviation = all(isinstance(axis, NumericAxis) for axis in points.axes) and not any(points.some_missing)
     values = points.codes.astype(np.float64)
     for number, (axis, root) in enumerate(zip(points.axes, _roots(points), strict=True)):
         if isinstance(axis, NumericAxis):
             unit = points.deviations[number] if by_deviation else 1.0
-            place = shares(points, number) * (root / unit if unit else 0.0)
-            values[:, number] = np.where(points.codes[:, number] == 0, -1.0, place)
+            index = shares(points, number) * (root / unit if unit else 0.0)
+            values[:, number] = np.where(points.codes[:, number] == 0, -1.0, index)
     return values
