@@ -70,7 +70,7 @@ def days_of(*dates: dt.date) -> np.ndarray:
 def test_every_usual_format_is_found_and_read(form):
     texts = pa.array([date.strftime(STYLES[form]) for date in UNMISTAKABLE])
     reading = read(texts)
-    assert (reading.kind, reading.format, reading.question) == ("date", form, None)
+    assert (reading.value_type, reading.format, reading.question) == ("date", form, None)
     assert reading.numbers.tolist() == days_of(*UNMISTAKABLE).tolist()
 
 
@@ -85,7 +85,7 @@ def test_months_alone_are_dates(form):
 )
 def test_a_time_of_day_may_follow(time):
     reading = read(pa.array([f"{date}{time}" for date in UNMISTAKABLE]))
-    assert (reading.kind, reading.format) == ("timestamp", "YYYY-MM-DD")
+    assert (reading.value_type, reading.format) == ("timestamp", "YYYY-MM-DD")
     assert reading.numbers.tolist() == days_of(*UNMISTAKABLE).tolist()
 
 
@@ -111,7 +111,7 @@ def test_declared_formats_read_every_date(dates, form):
     ],
 )
 def test_what_only_looks_like_a_date_is_none(texts):
-    assert read(pa.array(texts)).kind not in ("date", "timestamp")
+    assert read(pa.array(texts)).value_type not in ("date", "timestamp")
 
 
 def test_day_first_or_month_first_is_asked():
@@ -216,8 +216,8 @@ def test_thousands_or_decimals_is_asked():
 
 
 def test_truth_values():
-    assert read(pa.array(["yes", "no"])).kind == "boolean"
-    assert read(pa.array([True, False])).kind == "boolean"
+    assert read(pa.array(["yes", "no"])).value_type == "boolean"
+    assert read(pa.array([True, False])).value_type == "boolean"
     table = pa.table({"smoker": ["0", "1", "1", "0"], "s": ["x"] * 4})
     release = kh.anonymize(table, quasi="smoker", sensitive="s", k=4, type={"smoker": "boolean"})
     assert set(release.table["smoker"].to_pylist()) == {"*"}  # not the range [0 - 1]

@@ -112,7 +112,7 @@ def test_a_hospital_is_understood():
         "diagnosis": "sensitive",
         "cost": "sensitive",
     }
-    kinds = {one.name: one.kind for one in inspection.profiles}
+    kinds = {one.name: one.value_type for one in inspection.profiles}
     assert (kinds["birth_date"], kinds["age"], kinds["zip"], kinds["cost"]) == ("date", "integer", "text", "decimal")
     assert inspection.suggestions[4].rule == Prefix(lengths=(4, 3, 2, 1))
 
@@ -190,9 +190,9 @@ def test_missing_tokens_are_suggested_unless_they_are_values():
     )
     inspection = kh.inspect(table)
     assert set(inspection.missing) == {"?", "NULL"}
-    assert inspection.profiles[0].kind == "text"  # NA is a country, so age is not a number
+    assert inspection.profiles[0].value_type == "text"  # NA is a country, so age is not a number
     assert set(kh.inspect(table.drop_columns("country")).missing) == {"?", "NULL", "NA"}
-    assert kh.inspect(table.drop_columns("country")).profiles[0].kind == "integer"
+    assert kh.inspect(table.drop_columns("country")).profiles[0].value_type == "integer"
 
 
 def test_a_column_that_says_the_same_is_dropped_and_the_text_kept():

@@ -28,7 +28,7 @@ class Alpha:
 
     def to_dict(self) -> dict[str, Any]:
         facts = {"value": self.value.label, "alpha": self.alpha, "rows": self.rows}
-        return {**facts, "pooled": self.values} if self.value.kind == "pooled" else facts
+        return {**facts, "pooled": self.values} if self.value.visibility == "pooled" else facts
 
 
 @dataclass(frozen=True)
@@ -188,19 +188,22 @@ def _chance(values: Sequence[int], size: int) -> float:
 
 
 def _column(view: ReleaseView, alias: str, sizes: _ClassSizes, counts: _Counts) -> Homogeneity:
-    kind, text = shown(alias, "holders", view.k)
+    visibility, text = shown(alias, "holders", view.k)
     sql = (
         f"WITH cells AS ({view.sql([alias])}), "
         f"known AS (SELECT {alias} AS cell, {view.holders} AS holders FROM cells GROUP BY {alias}), "
         f"counts AS (SELECT {view.by}, {alias}, COUNT(*) AS n FROM cells GROUP BY {view.by}, {alias}), "
         f"shares AS (SELECT {alias}, n, CAST(n AS DOUBLE) / SUM(n) OVER (PARTITION BY {view.by}) AS share FROM counts), "
         f"alphas AS (SELECT {alias}, SUM(n) AS held, MAX(share) AS alpha FROM shares GROUP BY {alias}), "
-        f"named AS (SELECT held, alpha, {kind} AS kind, {text} AS name "
+        f"named AS (SELECT held, alpha, {visibility} AS kind, {text} AS name "
         f"FROM alphas JOIN known ON {alias} IS NOT DISTINCT FROM cell) "
         "SELECT kind, name, SUM(held), COUNT(*), MAX(alpha), MIN(alpha) FROM named GROUP BY kind, name"
     )
     found = view.run(sql)
-    alphas = [Alpha(named(kind, text, view.k), top, int(held), int(values)) for kind, text, held, values, top, _least in found]
+    alphas = [
+        Alpha(named(visibility, text, view.k), top, int(held), int(values))
+        for visibility, text, held, values, top, _least in found
+    ]
     alphas.sort(key=lambda one: (-one.alpha, -one.rows, one.value))
     classes, share = sizes.alike(alias)
     se = sizes.expect([counts], classes)

@@ -18,13 +18,13 @@ PAGE = 1_000_000  # edges or classes in memory at a time
 MOST_CELLS_KEPT = 10_000  # of a matrix: far more than anybody draws
 MISSING = "(missing)"
 
-Kind = Literal["value", "missing", "pooled"]
+Visibility = Literal["value", "missing", "pooled"]
 
 
 class Value(NamedTuple):
     """A sensitive value as it may be shown. The kind tells a missing cell from one that holds the text `(missing)`."""
 
-    kind: Kind
+    visibility: Visibility
     label: str
 
 
@@ -124,20 +124,20 @@ class ReleaseView:
 
     def edges(self, alias: str) -> Iterator[Edge]:
         """Every edge of a column with a weight above 0, class by class."""
-        kind, text = shown(alias, self.holders, self.k)
+        visibility, text = shown(alias, self.holders, self.k)
         sql = (
             f"WITH cells AS ({self.sql([alias], ', ROW_NUMBER() OVER () AS index')}), "
-            f"held AS (SELECT {alias} AS cell, {kind} AS kind, {text} AS name FROM cells GROUP BY {alias}), "
+            f"held AS (SELECT {alias} AS cell, {visibility} AS kind, {text} AS name FROM cells GROUP BY {alias}), "
             f"counts AS (SELECT {self.by}, kind, name, COUNT(*) AS n, MIN(place) AS place FROM cells "
             f"JOIN held ON {alias} IS NOT DISTINCT FROM cell GROUP BY {self.by}, kind, name) "
             f"SELECT MIN(place) OVER (PARTITION BY {self.by}) AS appears, SUM(n) OVER (PARTITION BY {self.by}) AS size, "
             "kind, name, n FROM counts ORDER BY appears, kind, name"
         )
         number, before = -1, None
-        for appears, size, kind_of, name, records in self._pages(sql):
+        for appears, size, visibility, name, records in self._pages(sql):
             number += appears != before
             before = appears
-            yield Edge(named(kind_of, name, self.k), number, int(records), int(size))
+            yield Edge(named(visibility, name, self.k), number, int(records), int(size))
 
     def _pages(self, sql: str) -> Iterator[tuple[Any, ...]]:
         """The rows of an ordered query, a page in memory at a time."""
@@ -152,13 +152,13 @@ class ReleaseView:
 
 def shown(alias: str, held: str, k: int) -> tuple[str, str]:
     """Expressions: the kind of a value that `held` records hold, and its text if it may be shown."""
-    kind = f"CASE WHEN {held} < {k} THEN 'pooled' WHEN {alias} IS NULL THEN 'missing' ELSE 'value' END"
-    return kind, f"CASE WHEN {held} >= {k} THEN {alias} END"
+    visibility = f"CASE WHEN {held} < {k} THEN 'pooled' WHEN {alias} IS NULL THEN 'missing' ELSE 'value' END"
+    return visibility, f"CASE WHEN {held} >= {k} THEN {alias} END"
 
 
-def named(kind: Kind, text: str | None, k: int) -> Value:
+def named(visibility: Visibility, text: str | None, k: int) -> Value:
     """How a value is shown."""
-    return Value(kind, f"held by fewer than {k}" if kind == "pooled" else MISSING if text is None else text)
+    return Value(visibility, f"held by fewer than {k}" if visibility == "pooled" else MISSING if text is None else text)
 
 
 def kept_small(cells: ReleaseView, alias: str, values: Sequence[Value], classes: int) -> Matrix | None:

@@ -79,7 +79,7 @@ def inspect(
     from kohort.tables.tables import require_other
 
     if output:
-        require_job_file(output, force, kinds=(".toml",))
+        require_job_file(output, force, suffixes=(".toml",))
         require_other(output, [source])
     with watched_run(None) as progress:
         inspection = api.inspect(source, missing=missing, encoding=encoding, progress=progress)

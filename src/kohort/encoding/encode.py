@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kohort.encoding.axes import Axis, DateAxis, Grid, NumericAxis, Points, TreeAxis, code_dtype, difference
 from kohort.errors import RequestError, gathered
 from kohort.schema import date_formats as calendars
-from kohort.schema import value_types as kinds
+from kohort.schema import value_types
 from kohort.schema.columns import Column, Schema
 from kohort.schema.tree_rules import ColumnValues, Date, Interval, Rule
 from kohort.schema.trees import flat
@@ -104,12 +104,14 @@ def distinct(column: pa.ChunkedArray, name: str, missing: Sequence[str]) -> tupl
 
 def comparable(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     """A column as values that can be compared, refused where there is no way."""
-    kind = column.type
-    if any(test(kind) for test in _NO_TEXT) or isinstance(kind, pa.BaseExtensionType):
-        raise RequestError(f"Column {name!r} of type {kind} has no values that can be compared as text or number.")
-    if pa.types.is_null(kind):
+    arrow_type = column.type
+    if any(test(arrow_type) for test in _NO_TEXT) or isinstance(arrow_type, pa.BaseExtensionType):
+        raise RequestError(f"Column {name!r} of type {arrow_type} has no values that can be compared as text or number.")
+    if pa.types.is_null(arrow_type):
         return column.cast(pa.string())
-    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column  # one from outside may hold a value twice
+    return (
+        column.cast(arrow_type.value_type) if pa.types.is_dictionary(arrow_type) else column
+    )  # one from outside may hold a value twice
 
 
 def is_missing(values: pa.Array, name: str, missing: Sequence[str]) -> NDArray[np.bool_]:
@@ -163,7 +165,7 @@ def coding_of(held: Distinct, schema: Schema) -> Coding:
     if isinstance(requested.hierarchy, Rule):
         return on_tree(held, requested, made_axis(held, requested, requested.hierarchy))
     reading = read_values(held, requested)
-    if reading.numbers is not None and reading.kind in ("integer", "decimal"):
+    if reading.numbers is not None and reading.value_type in ("integer", "decimal"):
         return _by_size(reading, name, _grid(reading, name, schema))
     if requested.statistic != "range":
         raise RequestError(f"Column {name!r} does not hold numbers, so it has no mean. Publish its range.")
@@ -175,7 +177,7 @@ def coding_of(held: Distinct, schema: Schema) -> Coding:
 
 def made_axis(held: Distinct, requested: Column, rule: Rule) -> TreeAxis:
     """The axis of a tree that a rule makes from the values."""
-    reading = read_values(held, requested) if isinstance(rule, (Date, Interval)) else kinds.TEXT
+    reading = read_values(held, requested) if isinstance(rule, (Date, Interval)) else value_types.TEXT
     texts = _texts(held.values, held.name).to_pylist()
     return TreeAxis(held.name, rule.tree(ColumnValues(held.name, texts, held.counts[:-1], reading)), rule.describe())
 
@@ -215,9 +217,9 @@ def _texts(values: pa.Array, name: str) -> pa.Array:
 
 def read_values(held: Distinct, requested: Column) -> Reading:
     """What the values are, as declared or found; refused where they are something else or could be two things."""
-    reading = kinds.read(held.values, requested.kind, requested.format)
+    reading = value_types.read(held.values, requested.value_type, requested.format)
     if reading is None:
-        raise RequestError(f"Column {held.name!r} of type {held.values.type} cannot be declared {requested.kind}.")
+        raise RequestError(f"Column {held.name!r} of type {held.values.type} cannot be declared {requested.value_type}.")
     if reading.unfit is not None:
         raise RequestError(
             f"Column {held.name!r}: {held.rows(reading.unfit)} value(s) are {reading.unfit_because}{held.where(reading.unfit)}. "
@@ -236,7 +238,7 @@ def _by_month(reading: Reading, name: str) -> Coding:
 
 def _grid(reading: Reading, name: str, schema: Schema) -> Grid | None:
     """Where the ranges of a column of numbers end, unless they are tight; refused where the numbers do not allow it."""
-    whole = reading.kind == "integer"
+    whole = reading.value_type == "integer"
     step = schema.step(name, whole=whole)
     if step is None:
         return None

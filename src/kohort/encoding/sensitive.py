@@ -153,7 +153,7 @@ def _order(held: Distinct, schema: Schema, by_text: NDArray[np.int64]) -> tuple[
         )
     ranks = np.empty(len(held.values), np.int64)
     ranks[np.lexsort((by_text, reading.numbers))] = np.arange(len(ranks))
-    dates = reading.format or calendars.ISO if reading.kind in ("date", "timestamp") else None
+    dates = reading.format or calendars.ISO if reading.value_type in ("date", "timestamp") else None
     return Scale(dates=dates, comma=reading.comma), ranks
 
 

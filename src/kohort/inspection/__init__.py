@@ -161,7 +161,7 @@ def _told(one: Profile, suggestion: Suggestion) -> dict[str, Any]:
     rule, choice = suggestion.rule, suggestion.choice
     return {
         "name": one.name,
-        "type": one.kind,
+        "type": one.value_type,
         "format": one.reading.format,
         "distinct": one.distinct,
         "unique": one.unique,

@@ -66,11 +66,11 @@ class Contents:
 NOTHING = Contents()
 
 
-def contents_of(texts: Sequence[str], kind: str) -> Contents:
-    """What these distinct values look like; `kind` is what they were read as."""
-    if not texts or kind in ("decimal", "boolean", "date", "timestamp"):
+def contents_of(texts: Sequence[str], value_type: str) -> Contents:
+    """What these distinct values look like; `value_type` is what they were read as."""
+    if not texts or value_type in ("decimal", "boolean", "date", "timestamp"):
         return NOTHING
-    direct = next((what for what, form in _DIRECT.items() if _share(form, texts) >= MOST), "") if kind == "text" else ""
+    direct = next((what for what, form in _DIRECT.items() if _share(form, texts) >= MOST), "") if value_type == "text" else ""
     if direct:
         return Contents(direct=direct)
     words, length = sum(len(text.split()) for text in texts) / len(texts), sum(map(len, texts)) / len(texts)
@@ -79,10 +79,10 @@ def contents_of(texts: Sequence[str], kind: str) -> Contents:
     lengths = {len(text) for text in texts}
     coded = len(lengths) == 1 and all(any(mark.isdigit() for mark in text) for text in texts) and _share(_CODE, texts) == 1
     return Contents(
-        names=kind == "text" and _share(_NAME, texts) >= MOST and all(text[:1].isupper() for text in texts),
-        icd=kind == "text" and len({text[:1] for text in texts}) >= ICD_CHAPTERS and _share(_ICD, texts) >= MOST,
+        names=value_type == "text" and _share(_NAME, texts) >= MOST and all(text[:1].isupper() for text in texts),
+        icd=value_type == "text" and len({text[:1] for text in texts}) >= ICD_CHAPTERS and _share(_ICD, texts) >= MOST,
         post_code_levels=next((levels for form, levels in _POST_CODES.items() if _share(form, texts) == 1), ()),
-        bands=kind == "text" and _share(_BAND, texts) == 1,
+        bands=value_type == "text" and _share(_BAND, texts) == 1,
         zero_led=any(text.startswith("0") and len(text) > 1 for text in texts),
         code_length=next(iter(lengths)) if coded else 0,
     )

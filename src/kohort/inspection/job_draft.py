@@ -135,7 +135,7 @@ def _column_lines(profile: Profile, suggestion: Suggestion, tree_file: str | Non
     missing = f", {profile.missing / max(profile.rows, 1):.1%} missing" if profile.missing else ""
     lines = [
         f"[columns.{_key(profile.name)}]",
-        f"# {profile.kind}, {profile.distinct:,} distinct, {profile.unique_share:.1%} of the rows alone with theirs{missing}",
+        f"# {profile.value_type}, {profile.distinct:,} distinct, {profile.unique_share:.1%} of the rows alone with theirs{missing}",
         f'role = "{suggestion.role}"  # guess: {suggestion.reason}',
     ]
     if suggestion.role == "sensitive":
@@ -225,7 +225,7 @@ def report_lines(inspection: Inspection) -> list[str]:
         missing = profile.missing / max(profile.rows, 1)
         tree = f"; tree {suggestion.rule.describe()}" if suggestion.rule else ""
         lines.append(
-            f"  {name:<{width}}  {profile.kind:<9} {profile.distinct:>9,} {profile.unique_share:>6.1%} {missing:>7.1%}  "
+            f"  {name:<{width}}  {profile.value_type:<9} {profile.distinct:>9,} {profile.unique_share:>6.1%} {missing:>7.1%}  "
             f"{suggestion.role}: {suggestion.reason}{tree}"
         )
     if inspection.missing:

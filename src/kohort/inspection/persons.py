@@ -80,7 +80,7 @@ def repeating(identifiers: Sequence[Profile], quasi: Sequence[Profile]) -> list[
 
 def lasting(quasi: Sequence[Profile]) -> list[Profile]:
     """Quasi-identifiers that stay the same from one row of a person to the next: not the times of visits."""
-    return [one for one in quasi if one.distinct > 1 and one.kind not in ("date", "timestamp") and _meaning(one) != "time"]
+    return [one for one in quasi if one.distinct > 1 and one.value_type not in ("date", "timestamp") and _meaning(one) != "time"]
 
 
 def determines(one: Profile, other: Profile) -> bool:

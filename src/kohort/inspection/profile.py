@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kohort.encoding.encode import distinct
 from kohort.errors import RequestError
 from kohort.inspection.cell_patterns import NOTHING, Contents, contents_of
-from kohort.schema import value_types as kinds
+from kohort.schema import value_types
 from kohort.schema.value_types import Reading
 from kohort.tables.tables import as_text
 
@@ -48,8 +48,8 @@ class Profile:
     """What keeps text from being numbers, if little does."""
 
     @property
-    def kind(self) -> str:
-        return self.reading.kind if not self.unusable else self.stored
+    def value_type(self) -> str:
+        return self.reading.value_type if not self.unusable else self.stored
 
     @property
     def distinct(self) -> int:
@@ -89,19 +89,21 @@ def profile(column: pa.ChunkedArray, name: str, missing: Sequence[str], tokens: 
         texts = as_text(held.values)
     except (RequestError, pa.ArrowException):
         nothing = pa.array([], pa.string()), np.empty(0, np.int64), np.full(len(column), -1, np.int32)
-        return Profile(name, stored, len(column), kinds.TEXT, *nothing, unusable=f"values of type {stored} cannot be compared")
+        return Profile(
+            name, stored, len(column), value_types.TEXT, *nothing, unusable=f"values of type {stored} cannot be compared"
+        )
     absent = _absent(texts, tokens)
     if absent:
         held, indices = distinct(column, name, (*missing, *absent))
         texts = as_text(held.values)
-    reading = kinds.read(held.values) or kinds.TEXT
+    reading = value_types.read(held.values) or value_types.TEXT
     if reading.unfit is not None or (reading.question and reading.numbers is None):  # infinite numbers, days of no calendar
-        reading = kinds.TEXT
+        reading = value_types.TEXT
     counts = held.counts[:-1]
     step = max(1, len(texts) // SAMPLE)
     looked_at = texts.take(pa.array(np.arange(0, len(texts), step))) if step > 1 else texts
-    found = contents_of([str(text) for text in looked_at.to_pylist()], reading.kind)
-    nearly = _nearly_numbers(texts, counts, indices) if reading.kind == "text" else ""
+    found = contents_of([str(text) for text in looked_at.to_pylist()], reading.value_type)
+    nearly = _nearly_numbers(texts, counts, indices) if reading.value_type == "text" else ""
     return Profile(name, stored, len(column), reading, texts, counts, indices.astype(np.int32), absent, found, nearly=nearly)
 
 

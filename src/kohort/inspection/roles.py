@@ -88,7 +88,7 @@ def _suggest(profile: Profile) -> Suggestion:
         return Suggestion("identifier", "it seems to hold names of persons")
     if profile.distinct == 1 and not profile.missing:
         return Suggestion("other", "it is the same for everyone")
-    if profile.kind in ("date", "timestamp"):
+    if profile.value_type in ("date", "timestamp"):
         return Suggestion("quasi", _what_dates(profile))
     if profile.contents.icd:
         return Suggestion("sensitive", "it holds ICD codes, that is diagnoses")
@@ -98,7 +98,7 @@ def _suggest(profile: Profile) -> Suggestion:
 
 
 def _numbers_persons(profile: Profile) -> bool:
-    if profile.kind not in ("integer", "text") or profile.distinct <= FEW_VALUES:
+    if profile.value_type not in ("integer", "text") or profile.distinct <= FEW_VALUES:
         return profile.rows < SMALL and profile.unique == profile.rows
     return profile.unique_share >= NEAR_UNIQUE or profile.distinct >= NAMED_ID * profile.rows
 
@@ -106,7 +106,7 @@ def _numbers_persons(profile: Profile) -> bool:
 def _by_name(profile: Profile, meant: Hint) -> Suggestion:
     if meant.role == "quasi":
         return Suggestion("quasi", f"its name speaks of {meant.meaning}, which others may know")
-    if profile.kind == "text" and profile.unique_share >= MANY_UNIQUE:
+    if profile.value_type == "text" and profile.unique_share >= MANY_UNIQUE:
         alone = f"{profile.unique_share:.0%} of the rows have a text of their own"
         return Suggestion("drop", f"its name speaks of {meant.meaning}, but {alone}, which can name anyone")
     if profile.contents.code_length >= LONG_NUMBER and profile.distinct > FEW_VALUES:
@@ -129,7 +129,7 @@ def _what_dates(profile: Profile) -> str:
 def _by_numbers(profile: Profile) -> Suggestion:
     """A column whose name and form say nothing: passed on only if nobody stands out by it."""
     alone = f"{profile.unique:,} of {profile.rows:,} rows have a value of their own"
-    if profile.unique_share >= NEAR_UNIQUE and profile.kind in ("integer", "text"):
+    if profile.unique_share >= NEAR_UNIQUE and profile.value_type in ("integer", "text"):
         return Suggestion("identifier", f"it is as good as a key: {alone}")
     if ends_like_id(profile.name) or says_id(profile.name):
         return Suggestion("identifier", "it is called like a number or a name of somebody or something")
@@ -162,7 +162,7 @@ def _if_nothing_else(profile: Profile, suggestion: Suggestion) -> Suggestion:
 def _if_it_numbers_persons(one: Profile, said: Suggestion, profiles: Sequence[Profile], made: Sequence[Suggestion]) -> Suggestion:
     """A column each of whose values has one combination of quasi-identifiers numbers persons, whatever it is called."""
     kept = lasting(_having(profiles, made, "quasi"))
-    could = said.role in ("other", "sensitive", "drop") and one.kind in ("integer", "text") and not one.missing
+    could = said.role in ("other", "sensitive", "drop") and one.value_type in ("integer", "text") and not one.missing
     if not could or len(kept) < 2 or not FEW_VALUES < one.distinct <= one.rows / 2:
         return said
     if not all(determines(one, other) for other in kept):
@@ -220,7 +220,7 @@ def _twins(profiles: Sequence[Profile]) -> list[tuple[int, int]]:
         for first in range(second):
             one, other = profiles[first], profiles[second]
             if 2 < one.distinct == other.distinct < one.rows / 2 and _same(one, other):
-                numeric_first = one.kind in ("integer", "decimal") and other.kind == "text"
+                numeric_first = one.value_type in ("integer", "decimal") and other.value_type == "text"
                 pairs.append((first, second) if numeric_first else (second, first))
                 break
     return pairs
@@ -240,24 +240,24 @@ def _with_tree(profile: Profile, suggestion: Suggestion) -> Suggestion:
     if suggestion.role != "quasi":
         return suggestion
     reading, meant = profile.reading, hint(profile.name)
-    kind: str | None = reading.kind
-    if kind in ("date", "timestamp"):
-        return replace(suggestion, type=kind, format=reading.format, choice=Date())
+    value_type: str | None = reading.value_type
+    if value_type in ("date", "timestamp"):
+        return replace(suggestion, type=value_type, format=reading.format, choice=Date())
     is_place = meant is not None and meant.meaning == "place"
     levels = profile.contents.post_code_levels
     if levels and (is_place or profile.contents.zero_led):
         return replace(suggestion, type="text", rule=Prefix(lengths=levels))
-    if kind == "integer" and profile.distinct <= 3 * FEW_VALUES and says_code(profile.name):
+    if value_type == "integer" and profile.distinct <= 3 * FEW_VALUES and says_code(profile.name):
         suggestion = replace(suggestion, reason=f"{suggestion.reason}; its numbers are taken for codes")
-        kind = "text"
-    if kind in ("integer", "decimal"):
+        value_type = "text"
+    if value_type in ("integer", "decimal"):
         bands = Interval(steps=_steps(profile, age=meant is not None and meant.meaning == "age"))
-        exact = profile.unique_share >= (MANY_UNIQUE if kind == "decimal" else NEAR_UNIQUE)
+        exact = profile.unique_share >= (MANY_UNIQUE if value_type == "decimal" else NEAR_UNIQUE)
         if exact and profile.distinct <= MOST_LEAVES and not (meant and meant.meaning == "age"):
             why = "; in bands, for the ends of a range would be exact values of somebody"
-            return replace(suggestion, type=kind, rule=bands, reason=suggestion.reason + why)
-        return replace(suggestion, type=kind, choice=bands, step=_grid_step(profile))
-    return replace(suggestion, type=kind, rule=_text_rule(profile))
+            return replace(suggestion, type=value_type, rule=bands, reason=suggestion.reason + why)
+        return replace(suggestion, type=value_type, choice=bands, step=_grid_step(profile))
+    return replace(suggestion, type=value_type, rule=_text_rule(profile))
 
 
 def _text_rule(profile: Profile) -> Rule | None:
@@ -282,7 +282,7 @@ def _steps(profile: Profile, *, age: bool) -> tuple[float, ...]:
     first = _twentieth(profile)
     if age or first is None:
         return (5.0, 10.0, 20.0)
-    first = max(first, 2.0) if profile.kind == "integer" else first
+    first = max(first, 2.0) if profile.value_type == "integer" else first
     return tuple(float(f"{first * factor:.12g}") for factor in (1, 2, 4))
 
 
@@ -291,7 +291,7 @@ def _grid_step(profile: Profile) -> float | None:
     step = _twentieth(profile)
     if step is None:
         return None
-    step = max(step, 1.0) if profile.kind == "integer" else float(f"{step:.12g}")
+    step = max(step, 1.0) if profile.value_type == "integer" else float(f"{step:.12g}")
     written = Decimal(int(step)) if step.is_integer() else Decimal(str(step))
     return step if Grid(written).suits(np.asarray(profile.reading.numbers)) else None
 

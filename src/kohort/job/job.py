@@ -244,10 +244,10 @@ def memory_size(given: str) -> int:
     return size
 
 
-def require_job_file(file: Path, force: bool, kinds: tuple[str, ...] = (".toml", ".json")) -> None:
+def require_job_file(file: Path, force: bool, suffixes: tuple[str, ...] = (".toml", ".json")) -> None:
     """Refuse, before any work is done, to save a job where it would overwrite something or could not be read again."""
-    if file.suffix not in kinds:
-        raise RequestError(f"A job is saved as {' or '.join(kinds)}, not as {file.name!r}.")
+    if file.suffix not in suffixes:
+        raise RequestError(f"A job is saved as {' or '.join(suffixes)}, not as {file.name!r}.")
     if not file.parent.is_dir():
         raise RequestError(f"There is no folder {file.parent}. Create it first.")
     if os.path.lexists(file) and not force:
@@ -296,15 +296,15 @@ def _read(file: Path) -> dict[str, Any]:
         raise RequestError(f"The job file {file} is not UTF-8 text.") from None
     except ValueError:
         raise RequestError("The job file has a name that no file can have (a NUL in it).") from None
-    loads, kind = (json.loads, "JSON") if file.suffix == ".json" else (tomllib.loads, "TOML")
-    return _relocated(_parse(text, loads, kind, str(file)), lambda tree: str(file.parent / tree))
+    loads, syntax = (json.loads, "JSON") if file.suffix == ".json" else (tomllib.loads, "TOML")
+    return _relocated(_parse(text, loads, syntax, str(file)), lambda tree: str(file.parent / tree))
 
 
-def _parse(text: str, loads: Any, kind: str, name: str = "The job") -> dict[str, Any]:
+def _parse(text: str, loads: Any, syntax: str, name: str = "The job") -> dict[str, Any]:
     try:
         parsed = loads(text)
     except ValueError as error:
-        raise RequestError(f"{name} is not proper {kind}: {error}") from None
+        raise RequestError(f"{name} is not proper {syntax}: {error}") from None
     except RecursionError:
         raise RequestError(TOO_DEEP) from None
     if not isinstance(parsed, dict):

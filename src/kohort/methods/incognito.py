@@ -85,7 +85,7 @@ def _anonymous_among(candidate: NDArray[np.bool_], axes: tuple[int, ...], table:
         words=np.empty((len(axes) + 1, words, entries), np.uint64),
         counts=np.empty((len(axes) + 1, entries), np.int64),
         sizes=np.full(len(axes) + 1, entries),
-        index=np.zeros(len(axes) + 1, np.int64),
+        index_of=np.zeros(len(axes) + 1, np.int64),
         levels=np.array(least),
         slots=slots_for(entries),
         class_of=np.empty(entries, np.int64),

@@ -236,7 +236,7 @@ def _one_chunk(column: pa.ChunkedArray, rows: NDArray[np.int64]) -> pa.Array | p
 
 def _held_only(column: pa.ChunkedArray, rows: NDArray[np.int64]) -> pa.DictionaryArray:
     """The same cells with one dictionary: what is held, in the order it had; chunks may each bring their own."""
-    kind, chunks = column.type, column.chunks or [pa.array([], column.type)]
+    arrow_type, chunks = column.type, column.chunks or [pa.array([], column.type)]
     # One from outside may hold a value twice, or a missing one: Arrow unifies no such dictionaries.
     distinct = pa.concat_arrays([chunk.dictionary for chunk in chunks]).dictionary_encode()
     starts = np.cumsum([0, *(len(chunk.dictionary) for chunk in chunks)])
@@ -244,8 +244,8 @@ def _held_only(column: pa.ChunkedArray, rows: NDArray[np.int64]) -> pa.Dictionar
         [distinct.indices.slice(start).take(chunk.indices) for start, chunk in zip(starts[:-1], chunks, strict=True)]
     )
     held = pc.unique(indices.take(pa.array(rows))).drop_null().sort()
-    indices = pc.index_in(indices, held).cast(kind.index_type)
-    return pa.DictionaryArray.from_arrays(indices, distinct.dictionary.take(held), ordered=kind.ordered)
+    indices = pc.index_in(indices, held).cast(arrow_type.index_type)
+    return pa.DictionaryArray.from_arrays(indices, distinct.dictionary.take(held), ordered=arrow_type.ordered)
 
 
 def _carry(column: pa.Array | pa.ChunkedArray, rows: NDArray[np.int64]) -> pa.Array:

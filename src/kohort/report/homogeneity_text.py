@@ -48,7 +48,7 @@ def alike(found: Homogeneity | Together) -> dict[str, str]:
 
 def label(one: Alpha) -> str:
     """A value on one line, without what a terminal would take for a command."""
-    if one.value.kind == "pooled":
+    if one.value.visibility == "pooled":
         return f"{counted(one.values, 'value')} {one.value.label}"
     text = "".join(sign if sign.isprintable() else "?" for sign in one.value.label)
     return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 1]}…"
@@ -59,7 +59,7 @@ def left_out_alphas(found: Homogeneity) -> str:
     rest = found.alphas[MOST_ALPHAS:]
     if not rest:
         return ""
-    pooled = any(one.value.kind == "pooled" for one in rest)  # of these only the largest alpha is listed
+    pooled = any(one.value.visibility == "pooled" for one in rest)  # of these only the largest alpha is listed
     least = found.min if pooled else rest[-1].alpha
     return f"... and {sum(one.values for one in rest):,} more between {share(least)} and {share(rest[0].alpha)}"
 

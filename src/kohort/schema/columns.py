@@ -20,7 +20,7 @@ from kohort.schema import trees as hierarchies
 from kohort.schema.promises import SensitivePromise
 from kohort.schema.tree_rules import Rule
 from kohort.schema.trees import Tree
-from kohort.schema.value_types import Kind
+from kohort.schema.value_types import ValueType
 
 Role = Literal["quasi", "sensitive", "identifier", "unit", "other", "drop"]
 ROLES: tuple[str, ...] = get_args(Role)
@@ -43,7 +43,7 @@ class Column(SensitivePromise):
     """What is asked of one column; what is promised about it, if it is sensitive."""
 
     role: Role
-    type: Kind | None = Field(default=None, description="found from the values if not given")
+    type: ValueType | None = Field(default=None, description="found from the values if not given")
     format: str | None = Field(default=None, description="how dates are written, such as DD.MM.YYYY; found if not given")
     hierarchy: Rule | str | tuple[tuple[str, ...], ...] | None = Field(
         default=None,
@@ -86,7 +86,7 @@ class Column(SensitivePromise):
         return self
 
     @property
-    def kind(self) -> Kind | None:
+    def value_type(self) -> ValueType | None:
         """The declared type; what has a format is a date."""
         return self.type or ("date" if self.format else None)
 
@@ -288,21 +288,23 @@ def _hint(name: str, names: list[str]) -> str:
 
 def _not_carried(schema: Schema, header: pa.Schema) -> list[str]:
     """Columns of a type that the audit cannot read back, so that they cannot be proven to be as they were."""
-    kinds = {name: header.field(name).type for name in schema.carried}
+    arrow_types = {name: header.field(name).type for name in schema.carried}
     return [
-        f"Column {name!r} of type {kind} cannot be published as it is. Cast it to a plainer type, or drop it."
-        for name, kind in kinds.items()
-        if not _can_be_proven(kind)
+        f"Column {name!r} of type {arrow_type} cannot be published as it is. Cast it to a plainer type, or drop it."
+        for name, arrow_type in arrow_types.items()
+        if not _can_be_proven(arrow_type)
     ]
 
 
-def _can_be_proven(kind: pa.DataType, *, inside: bool = False) -> bool:
+def _can_be_proven(arrow_type: pa.DataType, *, inside: bool = False) -> bool:
     """Whether files and SQL give back every value of a type; durations only outside of lists and structs."""
-    if any(test(kind) for test in _UNREADABLE) or isinstance(kind, pa.BaseExtensionType):
+    if any(test(arrow_type) for test in _UNREADABLE) or isinstance(arrow_type, pa.BaseExtensionType):
         return False
-    if not pa.types.is_nested(kind):
-        return not (inside and pa.types.is_duration(kind))
-    return kind.num_fields > 0 and all(_can_be_proven(kind.field(at).type, inside=True) for at in range(kind.num_fields))
+    if not pa.types.is_nested(arrow_type):
+        return not (inside and pa.types.is_duration(arrow_type))
+    return arrow_type.num_fields > 0 and all(
+        _can_be_proven(arrow_type.field(at).type, inside=True) for at in range(arrow_type.num_fields)
+    )
 
 
 def _doubled(schema: Schema) -> list[str]:
@@ -325,7 +327,7 @@ def _looks_personal(column: pa.ChunkedArray) -> str | None:
 
 def words_of(values: pa.Array) -> pa.Array | None:
     """How many words each text has; nothing if these are no texts."""
-    kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+    arrow_type = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+    if not (pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type)):
         return None
     return pc.add(pc.count_substring_regex(values.cast(pa.string()), r"\s+"), 1)

@@ -107,11 +107,11 @@ class Interval(Rule):
         return _require_multiples(steps, "steps")
 
     def grow(self, values: ColumnValues) -> Tree:
-        if values.reading.kind not in ("integer", "decimal"):
+        if values.reading.value_type not in ("integer", "decimal"):
             raise values.refuse("it does not hold numbers, so it has no intervals. Give it a tree by prefix, or none.")
         comma = values.reading.comma
         numbers = [Fraction(text.replace(",", ".") if comma else text) for text in values.texts]
-        whole = values.reading.kind == "integer" and all(float(step).is_integer() for step in self.steps)
+        whole = values.reading.value_type == "integer" and all(float(step).is_integer() for step in self.steps)
 
         def band(number: Fraction, step: float) -> str:
             width = Decimal(str(step))
@@ -146,7 +146,7 @@ class Date(Rule):
         return levels
 
     def grow(self, values: ColumnValues) -> Tree:
-        if values.reading.kind not in ("date", "timestamp") or values.reading.numbers is None:
+        if values.reading.value_type not in ("date", "timestamp") or values.reading.numbers is None:
             raise values.refuse("it does not hold dates, so it has no calendar. Declare how they are written with format.")
         days = values.reading.numbers
         labels = [_calendar_labels(days, level) for level in self.levels]

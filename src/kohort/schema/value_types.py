@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kohort.schema import date_formats as calendars
 
-Kind = Literal["integer", "decimal", "boolean", "date", "timestamp", "text"]
+ValueType = Literal["integer", "decimal", "boolean", "date", "timestamp", "text"]
 Numbers = NDArray[Any]
 """Integers and days as int64, decimals as float64."""
 
@@ -34,7 +34,7 @@ DECLARED_TRUTHS = {"0", "1", *set().union(*TRUTHS)}
 class Reading:
     """What distinct values are, and their numbers: by size for numbers, in days for dates."""
 
-    kind: Kind
+    value_type: ValueType
     numbers: Numbers | None = None
     format: str | None = None
     """How dates are written, for those that are text."""
@@ -50,19 +50,19 @@ class Reading:
 TEXT = Reading("text")
 
 
-def read(values: pa.Array, declared: Kind | None = None, form: str | None = None) -> Reading | None:
+def read(values: pa.Array, declared: ValueType | None = None, form: str | None = None) -> Reading | None:
     """The distinct present values as declared or found; None where their type cannot be what was declared."""
-    kind = values.type
+    arrow_type = values.type
     if declared == "text":
         return TEXT
-    if declared == "boolean" or (declared is None and pa.types.is_boolean(kind)):
+    if declared == "boolean" or (declared is None and pa.types.is_boolean(arrow_type)):
         return _truths(values.cast(pa.string()))
     if declared in ("date", "timestamp"):
         return _declared_dates(values, declared, form)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type):
         texts = values.cast(pa.string())
         return _declared_numbers(texts, declared) if declared else _found(texts)
-    if (pa.types.is_date(kind) or pa.types.is_timestamp(kind)) and declared is None:
+    if (pa.types.is_date(arrow_type) or pa.types.is_timestamp(arrow_type)) and declared is None:
         return _temporal(values)
     return _typed_numbers(values, declared)
 
@@ -77,7 +77,7 @@ def _found(texts: pa.Array) -> Reading:
     if dates:
         reading = _dates(texts, "timestamp" if calendars.has_time(texts, dates[0]) else "date", dates[0])
         if len(dates) > 1:  # day first or month first
-            return Reading(reading.kind, reading.numbers, dates[0], question=_which(dates))
+            return Reading(reading.value_type, reading.numbers, dates[0], question=_which(dates))
         return reading
     if _all(texts, INTEGER):
         return Reading("integer", _cast(texts, pa.int64()))
@@ -91,7 +91,7 @@ def _found(texts: pa.Array) -> Reading:
     return TEXT
 
 
-def _declared_numbers(texts: pa.Array, declared: Kind) -> Reading:
+def _declared_numbers(texts: pa.Array, declared: ValueType) -> Reading:
     fits = _match(texts, ANY_INTEGER if declared == "integer" else ANY_DECIMAL)
     if not fits.all():
         return Reading(declared, unfit=~fits, unfit_because=f"not {declared} numbers")
@@ -108,8 +108,8 @@ def _pointed(texts: pa.Array) -> pa.Array:
     return pc.replace_substring(texts, ",", ".")
 
 
-def _cast(texts: pa.Array, kind: pa.DataType) -> Numbers:
-    return np.asarray(pc.replace_substring_regex(texts, r"^\+", "").cast(kind).to_numpy(zero_copy_only=False))
+def _cast(texts: pa.Array, arrow_type: pa.DataType) -> Numbers:
+    return np.asarray(pc.replace_substring_regex(texts, r"^\+", "").cast(arrow_type).to_numpy(zero_copy_only=False))
 
 
 def _all(texts: pa.Array, pattern: str) -> bool:
@@ -133,11 +133,11 @@ def _truths(texts: pa.Array) -> Reading:
 # --- dates
 
 
-def _declared_dates(values: pa.Array, declared: Kind, form: str | None) -> Reading | None:
-    kind = values.type
-    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+def _declared_dates(values: pa.Array, declared: ValueType, form: str | None) -> Reading | None:
+    arrow_type = values.type
+    if pa.types.is_date(arrow_type) or pa.types.is_timestamp(arrow_type):
         return _temporal(values)
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)):
+    if not (pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type) or pa.types.is_integer(arrow_type)):
         return None
     texts = values.cast(pa.string())
     if form is not None:
@@ -154,40 +154,40 @@ def _which(ways: list[str]) -> str:
     return f"holds dates that can be read as {' and as '.join(ways)}. Say which with format (--format COLUMN={ways[0]})"
 
 
-def _dates(texts: pa.Array, kind: Kind, form: str) -> Reading:
+def _dates(texts: pa.Array, value_type: ValueType, form: str) -> Reading:
     days, fits = calendars.days(texts, form)
-    return Reading(kind, days, form, unfit=None if fits.all() else ~fits, unfit_because=f"not dates written as {form}")
+    return Reading(value_type, days, form, unfit=None if fits.all() else ~fits, unfit_because=f"not dates written as {form}")
 
 
 def _temporal(values: pa.Array) -> Reading:
     """Arrow's dates and timestamps; the day is the one on the clock of the column's own time zone."""
-    kind: Kind = "timestamp" if pa.types.is_timestamp(values.type) else "date"
-    if kind == "timestamp":
+    value_type: ValueType = "timestamp" if pa.types.is_timestamp(values.type) else "date"
+    if value_type == "timestamp":
         try:
             local = pc.local_timestamp(values) if values.type.tz is not None else values
         except pa.ArrowException:
-            return Reading(kind, question="has a time zone that this machine does not know. Declare it text, or cast it")
+            return Reading(value_type, question="has a time zone that this machine does not know. Declare it text, or cast it")
         values = pc.floor_temporal(local, unit="day")  # a plain cast would go towards 1970
     days = np.asarray(values.cast(pa.date32()).cast(pa.int32()).to_numpy(zero_copy_only=False), np.int64)
     years = calendars.year_of(days)
     unfit = (years < 1) | (years > 9999)
-    return Reading(kind, days, unfit=unfit if unfit.any() else None, unfit_because="dates beyond the years 1 to 9999")
+    return Reading(value_type, days, unfit=unfit if unfit.any() else None, unfit_because="dates beyond the years 1 to 9999")
 
 
 # --- columns that have a type
 
 
-def _typed_numbers(values: pa.Array, declared: Kind | None) -> Reading | None:
-    kind = values.type
-    if pa.types.is_integer(kind) and declared != "decimal":
+def _typed_numbers(values: pa.Array, declared: ValueType | None) -> Reading | None:
+    arrow_type = values.type
+    if pa.types.is_integer(arrow_type) and declared != "decimal":
         try:
             return Reading("integer", np.asarray(values.cast(pa.int64()).to_numpy(zero_copy_only=False)))
         except pa.ArrowInvalid:
             beyond = np.array([number >= 2**63 for number in values.to_pylist()])
             return Reading("integer", unfit=beyond, unfit_because="integers of 2^63 or more")
-    if pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_integer(kind):
+    if pa.types.is_floating(arrow_type) or pa.types.is_decimal(arrow_type) or pa.types.is_integer(arrow_type):
         exact = (
-            values if pa.types.is_float64(kind) else values.cast(pa.string())
+            values if pa.types.is_float64(arrow_type) else values.cast(pa.string())
         )  # 0.1 as a short float is 0.1, not 0.10000000149
         numbers = np.asarray(exact.cast(pa.float64()).to_numpy(zero_copy_only=False))
         if declared == "integer" and (broken := numbers != np.rint(numbers)).any():
@@ -198,4 +198,4 @@ def _typed_numbers(values: pa.Array, declared: Kind | None) -> Reading | None:
 
 def _finite(reading: Reading) -> Reading:
     endless = ~np.isfinite(reading.numbers if reading.numbers is not None else np.empty(0))
-    return Reading(reading.kind, unfit=endless, unfit_because="infinite") if endless.any() else reading
+    return Reading(reading.value_type, unfit=endless, unfit_because="infinite") if endless.any() else reading

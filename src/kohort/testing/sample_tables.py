@@ -68,7 +68,7 @@ def tables(draw: st.DrawFn, least: int = 0, most: int = 40) -> pa.Table:
         "person": list(range(max(1, rows // draw(st.integers(1, 3))))),
     }
     cells |= {name: draw(st.lists(st.sampled_from(extra[name]), min_size=rows, max_size=rows)) for name in EXTRA}
-    made = pa.table({name: pa.array(cells[name], kind) for name, kind in KINDS.items()})
+    made = pa.table({name: pa.array(cells[name], arrow_type) for name, arrow_type in KINDS.items()})
     copies = draw(st.integers(1, 3))
     return pa.concat_tables([made] * copies)
 
@@ -100,7 +100,7 @@ def special_tables() -> Iterator[tuple[str, pa.Table]]:
     for title, columns in cells.items():
         columns |= {"secret": ["gout", "ebola"] * (rows // 2), "score": list(range(rows)), "ward": ["north"] * rows}
         columns["person"] = [row // 2 for row in range(rows)]
-        yield title, pa.table({name: pa.array(columns[name], kind) for name, kind in KINDS.items()})
+        yield title, pa.table({name: pa.array(columns[name], arrow_type) for name, arrow_type in KINDS.items()})
 
 
 def special_sensitive() -> Iterator[tuple[str, pa.Table]]:

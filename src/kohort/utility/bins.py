@@ -39,7 +39,7 @@ class Bins:
         if domain.leaf_numbers is None or not len(domain.leaf_numbers):
             return cls(leaves[1:], leaves, len(leaves), has_order=False, is_whole=True)
         numbers = domain.leaf_numbers
-        borders = _borders(numbers.min(), numbers.max(), is_whole=domain.kind != "decimal")
+        borders = _borders(numbers.min(), numbers.max(), is_whole=domain.value_type != "decimal")
         return cls(leaves[1:], np.searchsorted(borders, numbers, "right"), len(borders) + 1, has_order=True, is_whole=True)
 
     def coarse(self) -> Bins:

@@ -53,7 +53,7 @@ class MeasuredColumn:
     @classmethod
     def of(cls, aligned: AlignedTables, name: str) -> MeasuredColumn:
         domain = aligned.domain(name)
-        reads = {"range": domain, "mean": replace(domain, kind="decimal")}  # the mean of whole numbers need not be one
+        reads = {"range": domain, "mean": replace(domain, value_type="decimal")}  # the mean of whole numbers need not be one
         published = {
             statistic: CodedCells.read(reads[statistic], aligned.release.column(column))
             for column, statistic in aligned.schema.columns[name].published(name)

@@ -52,7 +52,7 @@ class RequestedChecks:
                 not_run += [Check(f"{promise} {name}", None, None, "not run", UNSEEN) for promise in unseen]
             sensitive_promises = {name: SensitivePromise(l=requested.l) for name, requested in sensitive_promises.items()}
         quasi = [job.columns[name] for name in job.names("quasi")]
-        untyped = [one for one in quasi if one.kind is None and one.step is None and one.hierarchy is None]
+        untyped = [one for one in quasi if one.value_type is None and one.step is None and one.hierarchy is None]
         if job.ranges == "grid" and untyped:
             not_run.append(Check("grid", 0, None, "not run", "columns whose type the job does not say: their step is not known"))
         return cls(sensitive_promises, _value_distances(job, release, sensitive_promises), units, _steps(job), not_run)
@@ -85,9 +85,11 @@ def _value_distances(
 def _steps(job: Job) -> dict[str, Decimal]:
     """The grid of every column that is known to hold numbers, by its step or its type: a file does not tell whole ones apart."""
     known = {name: job.columns[name] for name in job.names("quasi") if job.columns[name].hierarchy is None}
-    numbers = {name: column for name, column in known.items() if column.step is not None or column.kind in ("integer", "decimal")}
+    numbers = {
+        name: column for name, column in known.items() if column.step is not None or column.value_type in ("integer", "decimal")
+    }
     schema = Schema(job.columns, tuple(numbers), {}, ranges=job.ranges)
-    steps = {name: schema.step(name, whole=column.kind == "integer") for name, column in numbers.items()}
+    steps = {name: schema.step(name, whole=column.value_type == "integer") for name, column in numbers.items()}
     return {name: step for name, step in steps.items() if step is not None}
 
 

@@ -34,8 +34,8 @@ class Claims:
         statistics = {alias: published[name][1] for alias, name in view_columns.aliases.items()}
         return cls(view_columns, sources, statistics)
 
-    def original(self, schema: Schema, axes: Sequence[Axis], kinds: pa.Schema, rows: int) -> Original:
-        """What the source looked like, for the accounting; `kinds` are the types of its columns."""
+    def original(self, schema: Schema, axes: Sequence[Axis], arrow_schema: pa.Schema, rows: int) -> Original:
+        """What the source looked like, for the accounting; `arrow_schema` are the types of its columns."""
         dates = {axis.name: axis.format for axis in axes if isinstance(axis, DateAxis)}
         numeric = {
             axis.name: "DOUBLE" if axis.first.dtype.kind == "f" else "BIGINT"
@@ -56,7 +56,7 @@ class Claims:
             for name, kind in numeric.items()
         }
         ranges = {alias: source for alias, source in self.sources.items() if self.statistics[alias] == "range"}
-        exact = [alias for alias, source in self.sources.items() if _is_exact_number(kinds.field(source).type)]
+        exact = [alias for alias, source in self.sources.items() if _is_exact_number(arrow_schema.field(source).type)]
         return Original(
             rows=rows,
             columns=[name for name, _source, _statistic in schema.published()],
@@ -70,9 +70,9 @@ class Claims:
             steps={alias: step for alias, source in ranges.items() if (step := steps.get(source)) is not None},
         )
 
-    def missing(self, schema: Schema, kinds: pa.Schema, form: Format | None) -> tuple[str, ...]:
+    def missing(self, schema: Schema, arrow_schema: pa.Schema, form: Format | None) -> tuple[str, ...]:
         """Texts that stand for missing in sensitive columns; a decimal that is no number is one, and is text in a CSV file."""
-        floating = any(pa.types.is_floating(kinds.field(name).type) for name in schema.named("sensitive"))
+        floating = any(pa.types.is_floating(arrow_schema.field(name).type) for name in schema.named("sensitive"))
         return (*schema.missing, "nan") if floating and form is not None and form.kind == "csv" else schema.missing
 
     def cell(self, alias: str, column: pa.ChunkedArray, original: Original, form: Format | None) -> pa.ChunkedArray:
@@ -94,6 +94,6 @@ def value_distances_of(sensitive: Iterable[SensitiveColumn]) -> dict[str, ValueD
     }
 
 
-def _is_exact_number(kind: pa.DataType) -> bool:
+def _is_exact_number(arrow_type: pa.DataType) -> bool:
     """Whether SQL sees the same number as the encoder does, without a detour over its text."""
-    return bool(pa.types.is_integer(kind) or pa.types.is_float64(kind))
+    return bool(pa.types.is_integer(arrow_type) or pa.types.is_float64(arrow_type))

@@ -28,7 +28,7 @@ class Proof:
 
     job: Job
     schema: Schema
-    kinds: pa.Schema
+    arrow_schema: pa.Schema
     """The types of the source's columns."""
     claims: Claims
     original: Original
@@ -36,11 +36,19 @@ class Proof:
 
     @classmethod
     def of(
-        cls, job: Job, schema: Schema, axes: Sequence[Axis], kinds: pa.Schema, rows: int, sensitive: Sequence[SensitiveColumn]
+        cls,
+        job: Job,
+        schema: Schema,
+        axes: Sequence[Axis],
+        arrow_schema: pa.Schema,
+        rows: int,
+        sensitive: Sequence[SensitiveColumn],
     ) -> Proof:
         """`rows` is how many the release must have."""
         claims = Claims.of(schema)
-        return cls(job, schema, kinds, claims, claims.original(schema, axes, kinds, rows), value_distances_of(sensitive))
+        return cls(
+            job, schema, arrow_schema, claims, claims.original(schema, axes, arrow_schema, rows), value_distances_of(sensitive)
+        )
 
     @property
     def sources(self) -> list[str]:
@@ -80,7 +88,7 @@ class Proof:
             self.original,
             sensitive_promises=self.job.sensitive_promises(),
             persons=bool(self.schema.named("unit")),
-            missing=self.claims.missing(self.schema, self.kinds, form),
+            missing=self.claims.missing(self.schema, self.arrow_schema, form),
             value_distances=self.value_distances,
         )
 

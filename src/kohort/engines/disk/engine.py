@@ -159,8 +159,8 @@ class DiskEngine:
         with staging.staged(path, force) as part:
             originals = self._folder / "originals.parquet"
             with self._progress.step("publish", total=self._packed.rows):
-                kinds = publishing.release_schema(self._schema, self._stream.schema)
-                tables.batches_to_file(self._batches(form, originals), kinds, part, form)
+                arrow_schema = publishing.release_schema(self._schema, self._stream.schema)
+                tables.batches_to_file(self._batches(form, originals), arrow_schema, part, form)
             return self._audited(part, form, originals)
 
     # --- rows

@@ -44,8 +44,8 @@ def coded_table(job: Job, schema: Schema, held: Mapping[str, Distinct], rows: in
     if not persons:  # those are counted later: how many there are is not known of the values alone
         require_possible(job.promise.k, rows, "rows", [(one, counts_of(one, held[one.name])) for one in sensitive])
 
-    def group(kind: Literal["quasi", "beside"], names: list[str]) -> PackedColumns:
-        return PackedColumns(kind, tuple(codings[name] for name in names), tuple(schema.columns[name].weight for name in names))
+    def group(role: Literal["quasi", "beside"], names: list[str]) -> PackedColumns:
+        return PackedColumns(role, tuple(codings[name] for name in names), tuple(schema.columns[name].weight for name in names))
 
     quasi = group("quasi", schema.quasi)
     axes = tuple(coding.axis for coding in quasi.codings)

@@ -39,7 +39,7 @@ class Facts:
 class PackedColumns:
     """Columns that are points together: the quasi-identifiers, a label, what a method looks at beside them."""
 
-    kind: Literal["quasi", "label", "beside"]
+    role: Literal["quasi", "label", "beside"]
     codings: tuple[Coding, ...]
     weights: tuple[float, ...]
 
@@ -74,12 +74,12 @@ class PackedTable:
         """(what, of which column, how many different codes) of everything in a row; the axes first, then the secrets."""
         fields: list[tuple[str, str, int]] = []
         for group in self.groups:
-            fields += [(group.kind, coding.axis.name, coding.axis.size) for coding in group.codings]
+            fields += [(group.role, coding.axis.name, coding.axis.size) for coding in group.codings]
             if group is self.quasi:
                 fields += [("sensitive", sensitive_column.name, sensitive_column.values) for sensitive_column in self.sensitive]
         for group in self.groups:
             binned = [coding for coding in group.codings if coding.numbers is not None]
-            fields += [(f"{group.kind} place", coding.axis.name, len(coding.codes)) for coding in binned]
+            fields += [(f"{group.role} place", coding.axis.name, len(coding.codes)) for coding in binned]
         fields += [("person", "", WORD)] if self.persons else []
         fields += [("tie", "", WORD)] if self.ordered else []
         return fields
@@ -122,8 +122,8 @@ class PackedTable:
         tables = {("sensitive", sensitive_column.name): sensitive_column.codes for sensitive_column in self.sensitive}
         for group in self.groups:
             for coding in group.codings:
-                tables[group.kind, coding.axis.name] = coding.codes
-                tables[f"{group.kind} place", coding.axis.name] = np.arange(len(coding.codes))
+                tables[group.role, coding.axis.name] = coding.codes
+                tables[f"{group.role} place", coding.axis.name] = np.arange(len(coding.codes))
         return {key: table.astype(np.uint64) for key, table in tables.items()}
 
     # --- points out
@@ -139,9 +139,9 @@ class PackedTable:
         codes = np.empty((len(words), len(axes)), code_dtype(axes))
         exact = {}
         for number, coding in enumerate(group.codings):
-            codes[:, number] = self._get(words, group.kind, coding.axis.name)
+            codes[:, number] = self._get(words, group.role, coding.axis.name)
             if coding.numbers is not None:
-                exact[number] = coding.numbers[self._get(words, f"{group.kind} place", coding.axis.name).astype(np.int64)]
+                exact[number] = coding.numbers[self._get(words, f"{group.role} place", coding.axis.name).astype(np.int64)]
         return Points(codes, axes, group.weights, exact)
 
     def constraints(self, words: NDArray[np.uint64]) -> Constraints:

@@ -38,23 +38,23 @@ class Spool(Generic[_Cell]):
     there may be more of them than a process may have open files.
     """
 
-    def __init__(self, path: Path, kind: type[_Cell], width: int = 1) -> None:
-        self._path, self._kind, self.width = path, np.dtype(kind), width
+    def __init__(self, path: Path, dtype: type[_Cell], width: int = 1) -> None:
+        self._path, self._dtype, self.width = path, np.dtype(dtype), width
         self.rows = 0
 
     def append(self, cells: NDArray[_Cell]) -> None:
         with in_scratch(self._path.parent), self._path.open("ab") as file:
-            file.write(np.ascontiguousarray(cells, self._kind).reshape(-1).view(np.uint8).data)
+            file.write(np.ascontiguousarray(cells, self._dtype).reshape(-1).view(np.uint8).data)
         self.rows += len(cells)
 
     def read(self, first: int = 0, last: int | None = None) -> NDArray[_Cell]:
         """Rows first..last as an array of their own: (rows, width), or (rows) if the width is 1."""
         rows = max(min(self.rows if last is None else last, self.rows) - first, 0)
         if not rows:
-            return np.empty(0 if self.width == 1 else (0, self.width), self._kind)
-        count, offset = rows * self.width, first * self.width * self._kind.itemsize
+            return np.empty(0 if self.width == 1 else (0, self.width), self._dtype)
+        count, offset = rows * self.width, first * self.width * self._dtype.itemsize
         with in_scratch(self._path.parent):
-            cells = np.fromfile(self._path, self._kind, count, offset=offset)
+            cells = np.fromfile(self._path, self._dtype, count, offset=offset)
         return cells if self.width == 1 else cells.reshape(rows, self.width)
 
     def chunks(self, rows: int = ROWS_AT_ONCE) -> Iterator[NDArray[_Cell]]:

@@ -21,13 +21,13 @@ MOST_VALUES = 5_000_000
 class DistinctValues:
     cells: Any
     """A table whose columns go by place."""
-    kinds: pa.Schema
+    arrow_schema: pa.Schema
     missing: tuple[str, ...]
     """Texts that stand for nothing."""
 
     def column(self, name: str) -> str:
         """How a column of the source is called."""
-        return f"x{self.kinds.names.index(name)}"
+        return f"x{self.arrow_schema.names.index(name)}"
 
     def distinct(self, name: str) -> Distinct:
         """The different values of a column."""
@@ -38,18 +38,18 @@ class DistinctValues:
                 f"Column {name!r} holds more than {MOST_VALUES:,} different values, which every task would have to hold. "
                 "Round its values, or give it another role."
             )
-        values = comparable(found.column(0), name).cast(self.kinds.field(name).type).combine_chunks()
+        values = comparable(found.column(0), name).cast(self.arrow_schema.field(name).type).combine_chunks()
         counts = found.column(1).to_numpy()
         gone = is_missing(values, name, self.missing)
         return Distinct(name, values.filter(pa.array(~gone)), np.append(counts[~gone], counts[gone].sum()))
 
     def without(self, name: str) -> int:
         """How many rows have no value in a column."""
-        kind, missing = self.kinds.field(name).type, self.missing
+        arrow_type, missing = self.arrow_schema.field(name).type, self.missing
 
         def run(batches: Batches) -> Batches:
             for batch in batches:
-                gone = is_missing(batch.column(0).cast(kind), name, missing)
+                gone = is_missing(batch.column(0).cast(arrow_type), name, missing)
                 yield pa.record_batch([pa.array([np.count_nonzero(gone)])], names=["n"])
 
         return int(
@@ -62,7 +62,7 @@ class DistinctValues:
 
         column = self.column(name)
         counted = self.cells.where(f.col(column).isNotNull()).groupBy(column).count()
-        is_text = pa.types.is_string(self.kinds.field(name).type)
+        is_text = pa.types.is_string(self.arrow_schema.field(name).type)
         words = f.regexp_count(f.col(column), f.lit(r"\s+")) + 1 if is_text else f.lit(0)
         unique, mean = counted.agg(f.sum((f.col("count") == 1).cast("bigint")), f.avg(words)).collect()[0]
         return schema.personal(rows, int(unique), float(mean)) if unique is not None else None

@@ -77,7 +77,7 @@ class SparkEngine:
         self._source: Any
         self._read_from: tuple[str, ...]
         self._form: Format | None
-        self._kinds: pa.Schema
+        self._arrow_schema: pa.Schema
         self._schema: Schema
         self._values: DistinctValues
         self._head: Head
@@ -110,25 +110,32 @@ class SparkEngine:
             raise RequestError(problems)
         with self._progress.step("read"):
             found = spark_sources.read(self._spark, source, job.encoding)
-            self._source, self._read_from, self._form, self._kinds = source, found.files, found.form, found.kinds
+            self._source, self._read_from, self._form, self._arrow_schema = source, found.files, found.form, found.arrow_schema
             if self._target is not None:
                 self._target.require_other(source, found.files)
-            self._schema = schema.bind(job.columns, self._kinds, **job.binding())
+            self._schema = schema.bind(job.columns, self._arrow_schema, **job.binding())
             self._values = DistinctValues(
-                self._kept(found.cells) if found.is_slow else found.cells, found.kinds, self._schema.missing
+                self._kept(found.cells) if found.is_slow else found.cells, found.arrow_schema, self._schema.missing
             )
-            self._require_kinds()
+            self._require_types()
             folded = [name.casefold() for name, _source, _statistic in self._schema.published()]
             if len(set(folded)) < len(folded):
                 raise RequestError("Columns of the release differ only in upper and lower case, which Spark does not tell apart.")
 
-    def _require_kinds(self) -> None:
+    def _require_types(self) -> None:
         """Refuse what no task could hand back, before any work is done."""
-        kinds = [(name, self._kinds.field(of).type) for name, of, statistic in self._schema.published() if statistic == "value"]
-        wrong = [(name, kind) for name, kind in kinds if pa.types.is_map(kind) or pa.types.is_duration(kind)]
+        arrow_schema = [
+            (name, self._arrow_schema.field(of).type) for name, of, statistic in self._schema.published() if statistic == "value"
+        ]
+        wrong = [
+            (name, arrow_type)
+            for name, arrow_type in arrow_schema
+            if pa.types.is_map(arrow_type) or pa.types.is_duration(arrow_type)
+        ]
         if wrong:
             problems = [
-                f"Column {name!r} is {kind}, which cannot be published. Drop it, or make text of it." for name, kind in wrong
+                f"Column {name!r} is {arrow_type}, which cannot be published. Drop it, or make text of it."
+                for name, arrow_type in wrong
             ]
             raise RequestError(problems)
 
@@ -144,9 +151,9 @@ class SparkEngine:
                 if gone:
                     raise nobody(unit, gone, None)
             packed = coded_table(job, self._schema, held, rows)
-            proof = Proof.of(job, self._schema, packed.template.axes, self._kinds, rows, packed.sensitive)
+            proof = Proof.of(job, self._schema, packed.template.axes, self._arrow_schema, rows, packed.sensitive)
             used = list(dict.fromkeys([*held, *proof.sources, *(carried(self._schema) if needs_order(job) else ())]))
-            self._head = Head(job, self._schema, packed, proof, tuple(used), self._kinds)
+            self._head = Head(job, self._schema, packed, proof, tuple(used), self._arrow_schema)
 
     def partition(self) -> None:
         job, head = self._job, self._head
@@ -356,9 +363,9 @@ class SparkEngine:
         from pyspark.sql.types import StringType, StructField, StructType
 
         names = [f"r{number}" for number in range(len(self._names()))]
-        kinds = StructType([StructField(name, StringType()) for name in names])
-        types = publishing.release_schema(self._schema, self._kinds).types
-        return self._shown_rows().mapInArrow(spark_tasks.to_text(types), kinds)
+        arrow_schema = StructType([StructField(name, StringType()) for name in names])
+        types = publishing.release_schema(self._schema, self._arrow_schema).types
+        return self._shown_rows().mapInArrow(spark_tasks.to_text(types), arrow_schema)
 
     def _read_back(self, place: str, form: Format) -> Any:
         place = spark_sources.escaped(place)
@@ -366,10 +373,10 @@ class SparkEngine:
             return self._spark.read.parquet(place)
         from pyspark.sql.types import StringType, StructField, StructType
 
-        kinds = StructType([StructField(name, StringType()) for name in self._names()])
+        arrow_schema = StructType([StructField(name, StringType()) for name in self._names()])
         # What stands for nothing meanwhile: else an empty text would become nothing too, which it is only in a lone column.
-        nothing = secrets.token_hex(16) if len(kinds) > 1 else ""
-        return self._spark.read.options(multiLine=True, nullValue=nothing, **_as_csv(form)).csv(place, schema=kinds)
+        nothing = secrets.token_hex(16) if len(arrow_schema) > 1 else ""
+        return self._spark.read.options(multiLine=True, nullValue=nothing, **_as_csv(form)).csv(place, schema=arrow_schema)
 
     def _audited(self, release: Any, proven: Any) -> Evidence:
         return audited(self._proof, self._names(), release, self._rows, proven)

@@ -36,7 +36,7 @@ class Source:
     """A table whose columns go by place, as x0, x1, ...: names can hold anything, and Spark does not tell Age from age."""
 
     cells: Any
-    kinds: pa.Schema
+    arrow_schema: pa.Schema
     """The columns' own names, and their types."""
     form: Format | None = None
     """Of files."""
@@ -84,12 +84,12 @@ def _of_frame(frame: Any, form: Format | None = None) -> Source:
         raise RequestError("A release is made of a table that stands still, not of a stream. Write the stream's rows to a table.")
     _require_arrow(frame)
     tables.require_distinct(frame.columns)
-    kinds = pa.schema([(field.name, _plain(field.type)) for field in frame.limit(0).toArrow().schema])
-    cells = frame.toDF(*_by_place(kinds))
+    arrow_schema = pa.schema([(field.name, _plain(field.type)) for field in frame.limit(0).toArrow().schema])
+    cells = frame.toDF(*_by_place(arrow_schema))
     texts = [field for field in cells.schema if isinstance(field.dataType, StringType)]
     # Texts that a collation takes for equal are different texts.
     collated = {field.name: cells[field.name].cast(StringType()) for field in texts if field.dataType != StringType()}
-    return Source(cells.withColumns(collated), _with_zone(frame.sparkSession, kinds), form, tuple(frame.inputFiles()))
+    return Source(cells.withColumns(collated), _with_zone(frame.sparkSession, arrow_schema), form, tuple(frame.inputFiles()))
 
 
 def _of_table(spark: Any, table: pa.Table) -> Source:
@@ -98,7 +98,7 @@ def _of_table(spark: Any, table: pa.Table) -> Source:
     _require_types(table.schema, pa.types.is_unsigned_integer)
     # Else a time without a zone would become a moment in the session's.
     found = _of_frame(spark.createDataFrame(table, schema=from_arrow_schema(table.schema, prefer_timestamp_ntz=True)))
-    return replace(found, kinds=_own_zones(table.schema, found.kinds))
+    return replace(found, arrow_schema=_own_zones(table.schema, found.arrow_schema))
 
 
 def _require_arrow(frame: Any) -> None:
@@ -113,19 +113,19 @@ def _require_arrow(frame: Any) -> None:
         raise RequestError([f"{problem} Leave it out of the data frame, or make text of it." for problem in problems])
 
 
-def _with_zone(spark: Any, kinds: pa.Schema) -> pa.Schema:
+def _with_zone(spark: Any, arrow_schema: pa.Schema) -> pa.Schema:
     """Spark's moments are told on the clock of its session."""
-    moments = [field.name for field in kinds if pa.types.is_timestamp(field.type) and field.type.tz is not None]
+    moments = [field.name for field in arrow_schema if pa.types.is_timestamp(field.type) and field.type.tz is not None]
     if not moments:
-        return kinds
-    kind = pa.timestamp("us", spark.conf.get(ZONE))
+        return arrow_schema
+    arrow_type = pa.timestamp("us", spark.conf.get(ZONE))
     try:
-        pc.local_timestamp(pa.scalar(0, kind))
+        pc.local_timestamp(pa.scalar(0, arrow_type))
     except pa.ArrowException:
         raise RequestError(
-            f"The session's time zone {kind.tz} is not known here. Set {ZONE} to one such as UTC or Europe/Berlin."
+            f"The session's time zone {arrow_type.tz} is not known here. Set {ZONE} to one such as UTC or Europe/Berlin."
         ) from None
-    return pa.schema([(field.name, kind if field.name in moments else field.type) for field in kinds])
+    return pa.schema([(field.name, arrow_type if field.name in moments else field.type) for field in arrow_schema])
 
 
 def _own_zones(own: pa.Schema, found: pa.Schema) -> pa.Schema:
@@ -137,15 +137,15 @@ def _own_zones(own: pa.Schema, found: pa.Schema) -> pa.Schema:
     return pa.schema([(mine.name, kind(mine.type, its.type)) for mine, its in zip(own, found, strict=True)])
 
 
-def _by_place(kinds: pa.Schema) -> list[str]:
-    return [f"x{number}" for number in range(len(kinds))]
+def _by_place(arrow_schema: pa.Schema) -> list[str]:
+    return [f"x{number}" for number in range(len(arrow_schema))]
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
+def _plain(arrow_type: pa.DataType) -> pa.DataType:
     """A type as files have it: Spark's texts come in any of three, and nothing at all is a type too."""
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    arrow_type = arrow_type.value_type if pa.types.is_dictionary(arrow_type) else arrow_type
     texts = pa.types.is_large_string, pa.types.is_string_view, pa.types.is_null
-    return pa.string() if any(test(kind) for test in texts) else kind
+    return pa.string() if any(test(arrow_type) for test in texts) else arrow_type
 
 
 # --- files that this machine sees
@@ -157,12 +157,16 @@ def _of_pieces(spark: Any, pieces: Sequence[Piece]) -> Source:
 
     schema = streams.of_pieces(pieces).schema
     tables.require_distinct(schema.names)
-    kinds = pa.schema([(field.name, _plain(field.type)) for field in schema])
-    _require_types(kinds, pa.types.is_unsigned_integer)
-    columns = from_arrow_schema(pa.schema(list(zip(_by_place(kinds), kinds.types, strict=True))))
+    arrow_schema = pa.schema([(field.name, _plain(field.type)) for field in schema])
+    _require_types(arrow_schema, pa.types.is_unsigned_integer)
+    columns = from_arrow_schema(pa.schema(list(zip(_by_place(arrow_schema), arrow_schema.types, strict=True))))
     numbers = spark.range(0, len(pieces), 1, len(pieces))
     return Source(
-        numbers.mapInArrow(telling(_reading(pieces, kinds)), columns), kinds, pieces[0].form, _uris(pieces), is_slow=True
+        numbers.mapInArrow(telling(_reading(pieces, arrow_schema)), columns),
+        arrow_schema,
+        pieces[0].form,
+        _uris(pieces),
+        is_slow=True,
     )
 
 
@@ -192,7 +196,7 @@ def _of_parquet(spark: Any, pieces: Sequence[Piece], place: Path) -> Source:
         reader = reader.option("basePath", escaped(str(folders.base_of(place).absolute())))
     frame = _keys_as_text(reader, [escaped(str(piece.path.absolute())) for piece in pieces], set(pieces[0].keys))
     found = _of_frame(frame.select(*(frame[f"`{name.replace('`', '``')}`"] for name in own.names)), pieces[0].form)
-    return Source(found.cells, _own_zones(own, found.kinds), found.form, _uris(pieces))
+    return Source(found.cells, _own_zones(own, found.arrow_schema), found.form, _uris(pieces))
 
 
 def _require_types(schema: pa.Schema, *more: Callable[[pa.DataType], bool]) -> None:
@@ -207,8 +211,8 @@ def _require_types(schema: pa.Schema, *more: Callable[[pa.DataType], bool]) -> N
         raise RequestError(problems)
 
 
-def _is_nanoseconds(kind: pa.DataType) -> bool:
-    return pa.types.is_timestamp(kind) and str(kind.unit) == "ns"
+def _is_nanoseconds(arrow_type: pa.DataType) -> bool:
+    return pa.types.is_timestamp(arrow_type) and str(arrow_type.unit) == "ns"
 
 
 def _keys_as_text(reader: Any, paths: Sequence[str], keys: Collection[str]) -> Any:

@@ -52,11 +52,11 @@ class Head:
     proof: Proof
     names: tuple[str, ...]
     """The columns of the source that are used, in the order in which tasks get them: as c0, c1, ..."""
-    kinds: pa.Schema
+    arrow_schema: pa.Schema
 
     def cells(self, rows: pa.Table | pa.RecordBatch) -> pa.Table:
         """The source's columns under their own names and types."""
-        columns = [rows.column(f"c{number}").cast(self.kinds.field(name).type) for number, name in enumerate(self.names)]
+        columns = [rows.column(f"c{number}").cast(self.arrow_schema.field(name).type) for number, name in enumerate(self.names)]
         return pa.table(dict(zip(self.names, columns, strict=True)))
 
     @property
@@ -344,10 +344,10 @@ class _Finish:
 
 def _for_spark(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
     """A column in the type in which Spark takes it back: moments in UTC, whatever its session's zone is."""
-    kind = column.type
-    if pa.types.is_timestamp(kind) and kind.tz is not None:
+    arrow_type = column.type
+    if pa.types.is_timestamp(arrow_type) and arrow_type.tz is not None:
         return column.cast(pa.timestamp("us", "UTC"))
-    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
+    return column.cast(arrow_type.value_type) if pa.types.is_dictionary(arrow_type) else column
 
 
 def columns_of(head: Head, nothing: pa.Table) -> pa.Schema:
@@ -358,15 +358,15 @@ def columns_of(head: Head, nothing: pa.Table) -> pa.Schema:
     return published.append_column(KEY, pa.array([], pa.int64())).schema
 
 
-def to_text(kinds: Sequence[pa.DataType]) -> Callable[[Batches], Batches]:
+def to_text(arrow_schema: Sequence[pa.DataType]) -> Callable[[Batches], Batches]:
     """Every column as the text that a CSV file holds. Moments are told on the clock of their column, not of Spark's session."""
 
-    def text(column: pa.Array, kind: pa.DataType) -> pa.Array:
-        return as_text(column.cast(kind) if pa.types.is_timestamp(kind) else column)
+    def text(column: pa.Array, arrow_type: pa.DataType) -> pa.Array:
+        return as_text(column.cast(arrow_type) if pa.types.is_timestamp(arrow_type) else column)
 
     def run(batches: Batches) -> Batches:
         for batch in batches:
-            texts = [text(column, kind) for column, kind in zip(batch.columns, kinds, strict=True)]
+            texts = [text(column, arrow_type) for column, arrow_type in zip(batch.columns, arrow_schema, strict=True)]
             yield pa.record_batch(texts, names=batch.schema.names)
 
     return run

@@ -21,8 +21,8 @@ def _model(name: str, seed: int, rows: int, *, numbers: bool) -> Any:
             return ensemble.RandomForestRegressor(TREES, min_samples_leaf=LEAF, max_features=1 / 3, random_state=seed, n_jobs=1)
         return ensemble.RandomForestClassifier(TREES, min_samples_leaf=LEAF, random_state=seed, n_jobs=1)
     if name == "neighbours":
-        kind = neighbors.KNeighborsRegressor if numbers else neighbors.KNeighborsClassifier
-        return kind(min(NEIGHBOURS, rows), algorithm="brute", n_jobs=1)
+        model = neighbors.KNeighborsRegressor if numbers else neighbors.KNeighborsClassifier
+        return model(min(NEIGHBOURS, rows), algorithm="brute", n_jobs=1)
     return linear_model.Ridge() if numbers else linear_model.LogisticRegression(max_iter=300)
 
 

@@ -128,8 +128,8 @@ def _index(value: Value, domain: Domain) -> Any:
 
 
 def _of_numbers(operator: str, values: Sequence[Any], domain: Domain) -> Spans:
-    kind = np.iinfo(np.int64) if domain.is_whole else np.finfo(np.float64)
-    least, most, value = kind.min, kind.max, values[0]
+    limits = np.iinfo(np.int64) if domain.is_whole else np.finfo(np.float64)
+    least, most, value = limits.min, limits.max, values[0]
     pairs = {
         "<": [(least, _before(value, domain))],
         "<=": [(least, value)],
@@ -176,7 +176,7 @@ def _holding(predicate: Predicate, domain: Domain, values: Sequence[Any]) -> NDA
         return holds
     if domain.leaf_numbers is None:
         raise ValueError(f"{domain.name!r} has a tree with leaves that are not all numbers or dates")
-    spans = _of_numbers(predicate.operator, values, Domain(domain.name, domain.kind, domain.values))
+    spans = _of_numbers(predicate.operator, values, Domain(domain.name, domain.value_type, domain.values))
     if not len(spans.low):
         return np.zeros(len(domain.leaf_numbers), np.bool_)
     return spans.contain(domain.leaf_numbers, domain.leaf_numbers)

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from kohort.encoding.axes import TreeAxis
 from kohort.encoding.encode import Distinct, by_bytes, distinct, made_axis
 from kohort.schema import published_text as published
-from kohort.schema import value_types as kinds
+from kohort.schema import value_types
 from kohort.schema.columns import Schema
 from kohort.schema.tree_rules import Rule
 from kohort.schema.trees import ROOT, Tree, flat
-from kohort.schema.value_types import Kind, Reading
+from kohort.schema.value_types import Reading, ValueType
 from kohort.tables.tables import as_text
 
 Indices = NDArray[Any]
@@ -38,7 +38,7 @@ class Domain:
     """One column of the source."""
 
     name: str
-    kind: Kind
+    value_type: ValueType
     values: pa.Array
     """Per row: numbers, days or text; null where missing. What the truth is asked of."""
     tree: Tree | None = None
@@ -51,16 +51,16 @@ class Domain:
 
     @property
     def is_number(self) -> bool:
-        return self.kind in ("integer", "decimal")
+        return self.value_type in ("integer", "decimal")
 
     @property
     def has_order(self) -> bool:
-        return self.is_number or self.kind in ("date", "timestamp")
+        return self.is_number or self.value_type in ("date", "timestamp")
 
     @property
     def is_whole(self) -> bool:
         """Whether a cell holds a number of places that can be counted; reals are measured."""
-        return self.tree is not None or self.kind != "decimal"
+        return self.tree is not None or self.value_type != "decimal"
 
     @cached_property
     def ends(self) -> tuple[Any, Any]:
@@ -115,7 +115,7 @@ class Domain:
         if self.tree is not None:
             at = np.array([*(self.leaf_of[text] for text in as_text(held.values).to_pylist()), 0], np.int64)
         else:
-            reading = kinds.read(held.values, self.kind, self.format) or kinds.TEXT
+            reading = value_types.read(held.values, self.value_type, self.format) or value_types.TEXT
             at = np.append(np.asarray(reading.numbers), 0)
         is_null = np.zeros(len(at), np.bool_)
         is_null[-1] = True  # where missing is looked up: its code is -1
@@ -167,19 +167,19 @@ def domain_of(table: pa.Table, schema: Schema, name: str) -> Domain:
     requested = schema.columns[name]
     held, indices = distinct(table.column(name), name, schema.missing)
     values = held.values
-    reading = kinds.read(values, requested.kind, requested.format) or kinds.TEXT
+    reading = value_types.read(values, requested.value_type, requested.format) or value_types.TEXT
     if reading.unfit is not None or reading.question:
-        reading = kinds.TEXT
+        reading = value_types.TEXT
     tree = _tree_of(held, schema, reading)
     if reading.numbers is None:
-        return Domain(name, reading.kind, as_text(values).take(_indices(indices)), tree)
+        return Domain(name, reading.value_type, as_text(values).take(_indices(indices)), tree)
     numbers = np.asarray(reading.numbers)
     per_row = pa.array(numbers).take(_indices(indices))
     leaf_numbers = None
     if tree is not None:
         number_of: Mapping[str, Any] = dict(zip(as_text(values).to_pylist(), numbers, strict=True))
         leaf_numbers = _numbers_of_leaves(tree, number_of, reading, requested.format)
-    return Domain(name, reading.kind, per_row, tree, leaf_numbers, reading.comma, reading.format)
+    return Domain(name, reading.value_type, per_row, tree, leaf_numbers, reading.comma, reading.format)
 
 
 def _tree_of(held: Distinct, schema: Schema, reading: Reading) -> Tree | None:
@@ -197,7 +197,7 @@ def _numbers_of_leaves(tree: Tree, number_of: Mapping[str, Any], reading: Readin
     """A tree file may have leaves that the column does not hold; if one of them is no number, leaves are not."""
     if all(leaf in number_of for leaf in tree.leaves):
         return np.array([number_of[leaf] for leaf in tree.leaves])
-    again = kinds.read(pa.array(tree.leaves), reading.kind, form or reading.format)
+    again = value_types.read(pa.array(tree.leaves), reading.value_type, form or reading.format)
     return None if again is None or again.unfit is not None or again.numbers is None else np.asarray(again.numbers)
 
 
