@@ -1,4 +1,4 @@
-"""`make workspace-identity`: same job, same release, whatever ran it: four methods, several k, with and without l.
+"""`make bench-identity`: same job, same release, whatever ran it: four methods, several k, with and without l.
 
 Memory, disk in parts, Spark in this process and a standalone Spark cluster of two workers. Two releases are the same if they are
 equal multisets of (quasi-identifiers as they were, as they are published, sensitive values): here, if their digests are equal.

@@ -1,6 +1,6 @@
 """The default method against the best of others and its own bars, in one table: ratios, CPU seconds of the partition.
 
-`make workspace` prints it; `python -m benchmarks.least_loss` prints it alone. Every release is counted again in its published text.
+`make bench` prints it; `python -m benchmarks.least_loss` prints it alone. Every release is counted again in its published text.
 LARGEST=300000 leaves the longest run out.
 """
 

@@ -1,6 +1,6 @@
 """Peers from the package index beside kohort on UCI Adult: what each loses, what it takes, whether its file is k-anonymous.
 
-`make workspace` prints it; `python -m benchmarks.peers` prints it alone. The peers live in an environment of their own, made once
+`make bench` prints it; `python -m benchmarks.peers` prints it alone. The peers live in an environment of their own, made once
 and used again, and are run there by `peers_worker.py`. Every release, kohort's too, is measured from its published text by the
 code below, which knows nothing of how it was made.
 """

@@ -1,4 +1,4 @@
-"""`make workspace`: every speed bar in one run, as CPU seconds and ratios to the bar (above 1 = better than the bar).
+"""`make bench`: every speed bar in one run, as CPU seconds and ratios to the bar (above 1 = better than the bar).
 
 Nothing here is a test: a busy machine only shows a smaller ratio. ROWS=1000000 makes it quick.
 """

@@ -1,4 +1,4 @@
-"""`make workspace-scale ROWS=100000000`: one machine, a table larger than memory, end to end with its audit.
+"""`make bench-scale ROWS=100000000`: one machine, a table larger than memory, end to end with its audit.
 
 1 M rows, then ten times as many until ROWS, each in a process of its own whose peak memory and CPU seconds are measured.
 """

@@ -1,4 +1,4 @@
-"""`make workspace-spark ROWS=20000000`: a standalone cluster of two workers on this machine, end to end with its audit.
+"""`make bench-spark ROWS=20000000`: a standalone cluster of two workers on this machine, end to end with its audit.
 
 Every step's wall and CPU seconds, those of all processes of the cluster and of the driver's JVM together.
 """

@@ -86,7 +86,7 @@ def test_the_written_file(adult, k, relaxed, tmp_path):
         assert release.loss.leaf <= 0.160
 
 
-LONG = ("kmeans-adjusted", "kmeans-filled", "c-means")  # the smaller k is, the longer: `make workspace` waits for it
+LONG = ("kmeans-adjusted", "kmeans-filled", "c-means")  # the smaller k is, the longer: `make bench` waits for it
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 from scipy.stats import wasserstein_distance
 
 from kohort.auditor import sizes
-from kohort.auditor.promises import ValueDistance
+from kohort.auditor.promise_checks import ValueDistance
 from kohort.auditor.release_checks import ViewColumns, audit
 from kohort.errors import RequestError
 from kohort.schema import trees as hierarchies

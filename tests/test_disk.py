@@ -25,7 +25,7 @@ from kohort.engines import Engine, engine_for
 from kohort.engines.disk.dictionaries import Dictionary, require_room
 from kohort.engines.disk.engine import DiskEngine
 from kohort.engines.disk.personal_columns import Look
-from kohort.engines.disk.shuffle import Shuffle
+from kohort.engines.disk.row_shuffle import Shuffle
 from kohort.engines.memory import MemoryEngine
 from kohort.engines.shared import spool
 from kohort.engines.shared.spool import Reader, Spool
@@ -49,7 +49,7 @@ QUICK = settings(max_examples=60, deadline=None)
 @pytest.mark.parametrize("k", [2, 10, 100])
 @pytest.mark.parametrize("method", ["mondrian", "k-member", "gccg", "auto"])
 def test_adult_comes_out_the_same(method, k, promised):
-    """Its first rows: `make workspace-identity` takes all, and all engines."""
+    """Its first rows: `make bench-identity` takes all, and all engines."""
     sample = datasets.adult(datasets.ADULT_B, ["occupation"])
     table, also = with_originals(sample.table.slice(0, 8_000), list(datasets.ADULT_B))
     job = Job.build(sample.job, method=method, k=k, block=1_000, seed=7, **promised, **also)

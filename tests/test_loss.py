@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import kohort
 from kohort.engines import ENGINES
 from kohort.methods import METHODS, Method, Partition
-from kohort.methods.base import Options
+from kohort.methods.method import Options
 from kohort.progress import Progress
 from kohort.utility import loss
 from tests import oracles

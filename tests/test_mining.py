@@ -16,10 +16,10 @@ from kohort.job.job import Job
 from kohort.progress import Progress
 from kohort.schema import columns as schema
 from kohort.utility.aligned import AlignedTables
-from kohort.utility.models import features
+from kohort.utility.models import model_features as features
 from kohort.utility.models.accuracy import MODELS, _folds, clusterings_agree, mine
 from kohort.utility.models.estimators import measured
-from kohort.utility.models.features import features_of, matrices, predictors, target_of
+from kohort.utility.models.model_features import features_of, matrices, predictors, target_of
 
 PETS = [("cat", "furred", "*"), ("dog", "furred", "*"), ("hare", "furred", "*"), ("carp", "scaled", "*"), ("newt", "other", "*")]
 

@@ -13,7 +13,7 @@ import pytest
 import kohort as kh
 from kohort import datasets
 from kohort.engines.spark.engine import SparkEngine
-from kohort.engines.spark.folders import Folder
+from kohort.engines.spark.release_folder import Folder
 from kohort.engines.spark.tasks import _Copies
 from kohort.errors import AuditError, MachineError, PromiseError, RequestError
 from kohort.testing import ENGINE_CONTRACTS

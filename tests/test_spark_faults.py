@@ -43,7 +43,7 @@ def spark(cluster):
     ids=lambda asked: asked["method"],
 )
 def test_a_cluster_gives_the_same_release(tmp_path, asked):
-    """Of some rows: `make workspace-identity` takes all, and more jobs."""
+    """Of some rows: `make bench-identity` takes all, and more jobs."""
     sample = datasets.adult(datasets.ADULT_B, ["occupation"]) if os.environ.get("KOHORT_DATA") else datasets.hospital(8_000)
     quasi = [name for name, column in sample.job.columns.items() if column.role == "quasi"]
     table, also = with_originals(sample.table.slice(0, 8_000), quasi)

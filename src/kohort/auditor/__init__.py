@@ -9,4 +9,4 @@ from __future__ import annotations
 from kohort.auditor.evidence import Check, Evidence
 from kohort.auditor.release_checks import Original, Run, ViewColumns, audit
 
-__all__ = ["Check", "Evidence", "ViewColumns", "Original", "Run", "audit"]
+__all__ = ["Check", "Evidence", "Original", "Run", "ViewColumns", "audit"]

@@ -16,12 +16,12 @@ from typing import Any
 from kohort.auditor import dates, grid, sizes
 from kohort.auditor.counts import Run, literal
 from kohort.auditor.evidence import Check, Evidence, Verdict
-from kohort.auditor.promises import ValueDistance, check_promises
+from kohort.auditor.promise_checks import ValueDistance, check_promises
 from kohort.schema.promises import Promise, SensitivePromise
 from kohort.schema.published_text import Labels, days, interval
 from kohort.schema.trees import Tree
 
-__all__ = ["ValueDistance", "ViewColumns", "Original", "Run", "audit"]
+__all__ = ["Original", "Run", "ValueDistance", "ViewColumns", "audit"]
 
 MEAN_TOLERANCE = 1e-8  # of the column's spread: means are published rounded
 
@@ -83,8 +83,8 @@ def audit(
 ) -> Evidence:
     """Ask the release whether it keeps the promise; with its original, also whether every row, column and cell is right.
 
-    `sensitive_promises` is what is promised of each sensitive column, `value_distances` what its distances need, both by the column's name;
-    `missing` are texts that stand for missing in them. With `persons`, `matched` has `u1_original`: whose each row is.
+    `sensitive_promises` is what is promised of each sensitive column, `value_distances` what its distances need, both by the
+    column's name; `missing` are texts that mean a missing value in them. With `persons`, `matched` has `u1_original`: whose each row is.
     """
     aliases = view_columns.aliases
     if not set(aliases.values()) <= set(found_columns):

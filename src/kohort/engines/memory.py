@@ -19,7 +19,7 @@ from kohort.encoding import row_order as ordering
 from kohort.encoding import sensitive
 from kohort.encoding.axes import Points
 from kohort.engines.base import Result, counted, require_file
-from kohort.engines.shared.partition import partition_whole
+from kohort.engines.shared.method_run import partition_whole
 from kohort.job.job import Job
 from kohort.methods import Partition
 from kohort.progress import Progress

@@ -135,7 +135,8 @@ def _column_lines(profile: Profile, suggestion: Suggestion, tree_file: str | Non
     missing = f", {profile.missing / max(profile.rows, 1):.1%} missing" if profile.missing else ""
     lines = [
         f"[columns.{_key(profile.name)}]",
-        f"# {profile.value_type}, {profile.distinct:,} distinct, {profile.unique_share:.1%} of the rows alone with theirs{missing}",
+        f"# {profile.value_type}, {profile.distinct:,} distinct, "
+        f"{profile.unique_share:.1%} of the rows alone with theirs{missing}",
         f'role = "{suggestion.role}"  # guess: {suggestion.reason}',
     ]
     if suggestion.role == "sensitive":

@@ -11,7 +11,7 @@ import numpy as np
 
 from kohort.encoding.axes import Grid
 from kohort.inspection.name_hints import Hint, ends_like_id, hint, says_code, says_id
-from kohort.inspection.persons import Repeating, determines, lasting, repeating
+from kohort.inspection.person_columns import Repeating, determines, lasting, repeating
 from kohort.inspection.profile import Profile
 from kohort.schema.columns import NEAR_UNIQUE, Role
 from kohort.schema.promises import Promise

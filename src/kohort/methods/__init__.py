@@ -22,7 +22,7 @@ from kohort.methods import (
     threshold,
     top_down,
 )
-from kohort.methods.base import Method, Options, Partition
+from kohort.methods.method import Method, Options, Partition
 
 _FILES = (
     auto, top_down, merge, mondrian, mondrian_1d, k_member, k_members, gccg, kaca, oka, kmeans_adjusted, kmeans_filled,

@@ -16,7 +16,7 @@ from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.encoding.groups import total_cost
 from kohort.methods import k_member, mdav, merge, top_down
-from kohort.methods.base import Method, Options, Partition
+from kohort.methods.method import Method, Options, Partition
 from kohort.methods.run import made_by
 from kohort.methods.search.finish import repair
 from kohort.progress import Progress

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.encoding.groups import merged
-from kohort.methods.base import Method, Partition
 from kohort.methods.feature_options import FeatureOptions, compared, uses_sensitive
+from kohort.methods.method import Method, Partition
 from kohort.methods.search.kmeans_clusters import ROUNDS, CentroidClusters
 from kohort.progress import Progress
 

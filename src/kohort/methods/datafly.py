@@ -15,7 +15,7 @@ import numpy as np
 from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.errors import PromiseError
-from kohort.methods.base import Method, Options, Partition
+from kohort.methods.method import Method, Options, Partition
 from kohort.methods.search.full_domain_levels import Classes, FullDomain, Vector
 from kohort.progress import Progress
 

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from kohort.encoding.axes import Points
-from kohort.methods.base import Options
+from kohort.methods.method import Options
 
 
 class FeatureOptions(Options):

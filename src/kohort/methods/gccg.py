@@ -24,7 +24,7 @@ from pydantic import Field
 
 from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
-from kohort.methods.base import Method, Options, Partition
+from kohort.methods.method import Method, Options, Partition
 from kohort.methods.search.grow_groups import group_for, pool_of
 from kohort.progress import Progress, Task
 
@@ -95,7 +95,8 @@ def _clustered(points: Points, constraints: Constraints, progress: Progress) -> 
 
     labels = np.empty(points.rows, np.int64)
     centre_and_cluster(
-        points.kernel_tables(), constraints.rules, pool_of(points), group_for(constraints), constraints.sensitive_values, constraints.beyond_k,
+        points.kernel_tables(), constraints.rules, pool_of(points), group_for(constraints),
+        constraints.sensitive_values, constraints.beyond_k,
         np.empty(constraints.k, np.int64), labels, progress.slot(),
     )  # fmt: skip
     return labels

@@ -17,7 +17,7 @@ import numpy as np
 
 from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
-from kohort.methods.base import Method, Options, Partition
+from kohort.methods.method import Method, Options, Partition
 from kohort.methods.search.grow_groups import group_for, join_rest, pool_of
 from kohort.progress import Progress
 
@@ -35,7 +35,8 @@ def grown(points: Points, constraints: Constraints, seed: int, progress: Progres
 
     labels = np.full(points.rows, -1, np.int64)
     groups = form_groups(
-        points.kernel_tables(), constraints.rules, pool_of(points), group_for(constraints), constraints.sensitive_values, constraints.beyond_k,
+        points.kernel_tables(), constraints.rules, pool_of(points), group_for(constraints),
+        constraints.sensitive_values, constraints.beyond_k,
         random_seeds, seed, labels, progress.slot(),
     )  # fmt: skip
     progress.check()

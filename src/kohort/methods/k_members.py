@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
-from kohort.methods.base import Method, Options, Partition
 from kohort.methods.k_member import grown
+from kohort.methods.method import Method, Options, Partition
 from kohort.progress import Progress
 
 

@@ -23,8 +23,8 @@ from pydantic import Field
 from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import NumericAxis, Points
 from kohort.errors import RequestError, listed
-from kohort.methods.base import Method, Options, Partition
-from kohort.methods.search.features import indices, runs_of, shares
+from kohort.methods.method import Method, Options, Partition
+from kohort.methods.search.centroid_features import indices, runs_of, shares
 from kohort.progress import Progress
 
 FINE = 2.0**30  # parts of a deviation

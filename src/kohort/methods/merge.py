@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
-from kohort.methods.base import Method, Options, Partition
+from kohort.methods.method import Method, Options, Partition
 from kohort.methods.search.finish import merge_failing
 from kohort.progress import Progress
 

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
-from kohort.methods.base import Method, Options, Partition
+from kohort.methods.method import Method, Options, Partition
 from kohort.methods.search.median_cuts import cut_table
 from kohort.progress import Progress
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
-from kohort.methods.base import Method, Options, Partition
+from kohort.methods.method import Method, Options, Partition
 from kohort.progress import Progress
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ import numpy as np
 
 from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
-from kohort.methods.base import Method, Partition
 from kohort.methods.feature_options import FeatureOptions, uses_sensitive
+from kohort.methods.method import Method, Partition
 from kohort.methods.search.kmeans_clusters import CentroidClusters
 from kohort.progress import Progress
 

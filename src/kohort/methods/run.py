@@ -20,7 +20,7 @@ from kohort.encoding.axes import Points
 from kohort.encoding.groups import total_cost
 from kohort.encoding.row_order import block_number, own_seed
 from kohort.errors import PromiseError
-from kohort.methods.base import Method, Partition
+from kohort.methods.method import Method, Partition
 from kohort.methods.search import finish as finishing
 from kohort.methods.search.improve import improve
 from kohort.methods.search.median_cuts import cut_table

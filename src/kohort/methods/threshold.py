@@ -17,7 +17,7 @@ from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.encoding.groups import merged
 from kohort.errors import PromiseError
-from kohort.methods.base import Method, Options, Partition
+from kohort.methods.method import Method, Options, Partition
 from kohort.methods.search.grow_groups import group_for, join_rest, pool_of
 from kohort.progress import Progress
 
@@ -41,8 +41,8 @@ def partition(points: Points, constraints: Constraints, options: ThresholdOption
     tables = points.kernel_tables()
     limit = int(options.threshold * int(tables.full.sum()))
     groups = grow_within(
-        tables, constraints.rules, pool_of(points), group_for(constraints), constraints.sensitive_values, limit, seed, labels, valid,
-        progress.slot(),
+        tables, constraints.rules, pool_of(points), group_for(constraints), constraints.sensitive_values, limit, seed,
+        labels, valid, progress.slot(),
     )  # fmt: skip
     progress.check()
     if not valid[:groups].any():

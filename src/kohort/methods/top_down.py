@@ -12,7 +12,7 @@ from __future__ import annotations
 from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.encoding.groups import total_cost
-from kohort.methods.base import Method, Options, Partition
+from kohort.methods.method import Method, Options, Partition
 from kohort.methods.search.gain_cuts import STEPS, split_table
 from kohort.progress import Progress
 

@@ -1,7 +1,7 @@
-"""What is promised: pure definitions. Whether a group of rows keeps a promise is asked of `checks`.
+"""What is promised: pure definitions. Whether a group of rows keeps one: `kohort.constraints`.
 
-k speaks of every row; the others speak of one sensitive column each, so each column may have its own (`SensitivePromise`). Where a
-person has several rows, all of them count persons: a value is counted once for each person who holds it.
+k is about every row; the others are about one sensitive column each, so each column may have its own (`SensitivePromise`).
+Where a person has several rows, all of them count persons: a value is counted once for each person who holds it.
 """
 
 from __future__ import annotations

@@ -65,10 +65,10 @@ from kohort.testing.sample_tables import (
 
 __all__ = [
     "ALGORITHM_CONTRACTS",
-    "EXTRA",
     "BINDING",
     "COLUMNS",
     "ENGINE_CONTRACTS",
+    "EXTRA",
     "KEEPS",
     "KINDS",
     "PARAMETERS",

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kohort.auditor import Check, Run, ViewColumns, grid
-from kohort.auditor.promises import ValueDistance
+from kohort.auditor.promise_checks import ValueDistance
 from kohort.encoding import sensitive
 from kohort.errors import RequestError
 from kohort.job.job import Job

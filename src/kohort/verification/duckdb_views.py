@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from kohort.auditor import Run, ViewColumns
-from kohort.auditor.promises import ValueDistance, tree_rows
+from kohort.auditor.promise_checks import ValueDistance, tree_rows
 from kohort.errors import MachineError, RequestError
 from kohort.schema.trees import Tree
 from kohort.tables import staging, tables
@@ -47,7 +47,7 @@ def release_view(
     """A function that runs SQL on the release. `originals` are source columns, row by row as the release has them, by alias,
     or a Parquet file of them.
 
-    Among them may be `u1`, whose each row is. `value_distances` tell how far values of sensitive columns are apart, by column name.
+    Among them may be `u1`, whose each row is. `value_distances` say how far values of sensitive columns are apart, by column.
     `memory` is how many bytes this may take.
     """
     is_open = False

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.auditor import Original, ViewColumns
-from kohort.auditor.promises import ValueDistance
+from kohort.auditor.promise_checks import ValueDistance
 from kohort.encoding.axes import Axis, DateAxis, NumericAxis, TreeAxis
 from kohort.encoding.sensitive import SensitiveColumn
 from kohort.schema.columns import Schema

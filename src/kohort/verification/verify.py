@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from kohort import auditor
 from kohort.auditor import Evidence, Original, Run
-from kohort.auditor.promises import ValueDistance
+from kohort.auditor.promise_checks import ValueDistance
 from kohort.encoding.axes import Axis
 from kohort.encoding.sensitive import SensitiveColumn
 from kohort.errors import AuditError

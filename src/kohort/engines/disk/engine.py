@@ -22,7 +22,7 @@ from kohort.auditor import Evidence
 from kohort.engines.base import Result, require_file
 from kohort.engines.disk.memory_limits import Limits
 from kohort.engines.disk.partition import DiskPartition
-from kohort.engines.disk.shuffle import Shuffle
+from kohort.engines.disk.row_shuffle import Shuffle
 from kohort.engines.disk.stream_encode import StreamEncoder
 from kohort.engines.shared.packed_table import PackedTable
 from kohort.engines.shared.spool import Reader, Spool, in_scratch

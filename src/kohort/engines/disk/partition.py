@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.engines.base import Counted, counted
-from kohort.engines.disk.clusters import StoredClusters
 from kohort.engines.disk.memory_limits import Limits
 from kohort.engines.disk.scatter import Scattered, SpoolCounting, scatter
+from kohort.engines.disk.stored_clusters import StoredClusters
 from kohort.engines.shared import cut_tree
 from kohort.engines.shared.counted_part import OneCluster, one_cluster, with_suppressed_group
+from kohort.engines.shared.method_run import partition_part, partition_whole, require_parts, require_persons, run_of
 from kohort.engines.shared.packed_table import PackedTable
-from kohort.engines.shared.partition import partition_part, partition_whole, require_parts, require_persons, run_of
 from kohort.engines.shared.persons import ClassPersons, side_by_side
 from kohort.engines.shared.spool import Spool
 from kohort.job.job import Job
@@ -49,7 +49,7 @@ class DiskPartition:
     _scattered: Scattered | None
 
     def labels(self, *, suppressed_group: bool = True) -> Iterator[NDArray[np.int64]]:
-        """The cluster of each row, some rows at a time; -1 = left out. Without `suppressed_group`, so are those that stay as stars."""
+        """The cluster of each row, some rows at a time; -1 = left out. Without `suppressed_group`, rows published as * are -1 too."""
         chunks = self._labels[0].chunks() if self._scattered is None else self._scattered.in_table_order(self._labels)
         for chunk in chunks:
             labels = chunk.astype(np.int64)

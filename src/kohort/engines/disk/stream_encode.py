@@ -16,8 +16,8 @@ from kohort.engines.disk.dictionaries import Dictionary, require_room
 from kohort.engines.disk.memory_limits import Limits
 from kohort.engines.disk.personal_columns import Look
 from kohort.engines.shared.encode_columns import coded_columns, coded_table
+from kohort.engines.shared.method_run import needs_order
 from kohort.engines.shared.packed_table import PackedTable
-from kohort.engines.shared.partition import needs_order
 from kohort.engines.shared.spool import Spool
 from kohort.errors import RequestError, gathered
 from kohort.job.job import Job

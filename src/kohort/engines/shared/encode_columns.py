@@ -12,8 +12,8 @@ from kohort.constraints.constraints import require_possible
 from kohort.encoding.axes import Points, code_dtype
 from kohort.encoding.encode import Coding, Distinct, coding_of, label_coding
 from kohort.encoding.sensitive import SensitiveColumn, sensitive_column_of
+from kohort.engines.shared.method_run import needs_order
 from kohort.engines.shared.packed_table import PackedColumns, PackedTable, counts_of, facts_of, shares_of
-from kohort.engines.shared.partition import needs_order
 from kohort.errors import RequestError, gathered
 from kohort.job.job import Job
 from kohort.schema.columns import Schema

@@ -31,13 +31,13 @@ from kohort.engines.shared import cut_tree
 from kohort.engines.shared.counted_part import OneCluster, with_suppressed_group
 from kohort.engines.shared.cut_tree import CutTree
 from kohort.engines.shared.encode_columns import coded_columns, coded_table
-from kohort.engines.shared.partition import needs_order, require_parts, require_persons, run_of
+from kohort.engines.shared.method_run import needs_order, require_parts, require_persons, run_of
 from kohort.engines.spark import sources as spark_sources
 from kohort.engines.spark import tasks as spark_tasks
-from kohort.engines.spark.audit import audited
 from kohort.engines.spark.counting import SparkCounting
 from kohort.engines.spark.distinct_values import DistinctValues
-from kohort.engines.spark.folders import Folder
+from kohort.engines.spark.release_audit import audited
+from kohort.engines.spark.release_folder import Folder
 from kohort.engines.spark.session import session_for, speaking_plainly
 from kohort.engines.spark.tasks import KEY, PART, SUPPRESSED_GROUP, TOLD, Head, PartReport
 from kohort.errors import RequestError

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kohort.engines.spark import folders as spark_folders
+from kohort.engines.spark import release_folder as spark_folders
 from kohort.engines.spark.session import Batches, speaking_plainly, telling
 from kohort.errors import RequestError, listed
 from kohort.tables import streams, tables

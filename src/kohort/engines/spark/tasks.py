@@ -21,8 +21,8 @@ from kohort.encoding.encode import comparable, is_missing
 from kohort.encoding.sensitive import same_zeros
 from kohort.engines.shared.counted_part import OneCluster
 from kohort.engines.shared.cut_tree import CutTree
+from kohort.engines.shared.method_run import partition_part, partition_whole
 from kohort.engines.shared.packed_table import PackedTable
-from kohort.engines.shared.partition import partition_part, partition_whole
 from kohort.engines.shared.persons import whole_persons
 from kohort.engines.spark.session import Batches, telling
 from kohort.errors import KohortError, MachineError

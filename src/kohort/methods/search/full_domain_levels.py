@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import UNIT, Axis, NumericAxis, Points, TreeAxis
-from kohort.methods.base import Partition
+from kohort.methods.method import Partition
 from kohort.methods.search.median_cuts import layout_of
 from kohort.progress import Progress
 

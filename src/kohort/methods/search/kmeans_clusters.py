@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import Points
 from kohort.methods.feature_options import FeatureOptions, compared
-from kohort.methods.search.features import sorted_axes, space_of
+from kohort.methods.search.centroid_features import sorted_axes, space_of
 from kohort.progress import Progress
 
 if TYPE_CHECKING:

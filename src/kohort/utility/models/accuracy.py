@@ -23,7 +23,7 @@ from kohort.errors import MachineError, RequestError, listed, nearest
 from kohort.schema.columns import Schema
 from kohort.utility.aligned import AlignedTables
 from kohort.utility.models.estimators import measured, predict, usual
-from kohort.utility.models.features import Rows, Target, matrices, predictors, target_of
+from kohort.utility.models.model_features import Rows, Target, matrices, predictors, target_of
 
 MODELS = ("forest", "logistic", "neighbours")
 MOST_ROWS = 50_000
@@ -216,8 +216,8 @@ def _require_target(requested: Target, folds: int) -> None:
     often = np.count_nonzero(np.bincount(requested.original, minlength=1) >= folds)
     if requested.numbers is None and often < 2:
         raise RequestError(
-            f"Column {name!r} has {requested.classes} value(s), and {often} in at least {folds} rows, one for each fold: models need "
-            "two of them to tell apart. Choose another column."
+            f"Column {name!r} has {requested.classes} value(s), and {often} in at least {folds} rows, one for each fold: models "
+            "need two of them to tell apart. Choose another column."
         )
     if requested.numbers is None and requested.classes > MOST_CLASSES:
         raise RequestError(

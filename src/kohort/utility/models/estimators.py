@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.utility.models.features import Matrix, Rows, Target
+from kohort.utility.models.model_features import Matrix, Rows, Target
 
 TREES, NEIGHBOURS = 100, 15
 LEAF = 5  # rows; with one, a forest learns the noise of single records, and the original comes out below its releases

@@ -24,7 +24,7 @@ from kohort.constraints.constraints import Constraints
 from kohort.encoding.axes import UNIT, NumericAxis, Points
 from kohort.encoding.groups import grouped_rows, merged
 from kohort.encoding.row_order import own_seed
-from kohort.methods.search.features import runs_of, shares
+from kohort.methods.search.centroid_features import runs_of, shares
 from kohort.methods.search.median_cuts import cut_table
 from kohort.progress import Progress
 

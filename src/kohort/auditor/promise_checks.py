@@ -56,7 +56,7 @@ def check_promises(
     missing: Sequence[str] = (),
     value_distances: Mapping[str, ValueDistance] | None = None,
 ) -> list[Check]:
-    """One check for each promise about each sensitive column; `sensitive_promises` and `value_distances` are by the columns' names."""
+    """One check for each promise about each sensitive column; both mappings are by the columns' names."""
     quasi = [alias for alias in aliases if alias.startswith("q")]
     alias_of = {name: alias for alias, name in aliases.items() if alias.startswith("s")}
     unknown = [name for name, requested in sensitive_promises.items() if requested.requested and name not in alias_of]

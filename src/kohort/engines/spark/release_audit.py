@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from kohort.auditor import Check, Evidence, Run
-from kohort.auditor.promises import tree_rows
+from kohort.auditor.promise_checks import tree_rows
 from kohort.verification.verify import Proof
 
 VIEWS = re.compile(r"'(?:[^'\\]|\\.|'')*'|\b(?:FROM|JOIN) (?:release|matched|\w+_tree)\b")
