@@ -84,7 +84,8 @@ def audit(
     """Ask the release whether it keeps the promise; with its original, also whether every row, column and cell is right.
 
     `sensitive_promises` is what is promised of each sensitive column, `value_distances` what its distances need, both by the
-    column's name; `missing` are texts that mean a missing value in them. With `persons`, `matched` has `u1_original`: whose each row is.
+    column's name; `missing` are texts that mean a missing value in them. With
+    `persons`, `matched` has `u1_original`: whose each row is.
     """
     aliases = view_columns.aliases
     if not set(aliases.values()) <= set(found_columns):

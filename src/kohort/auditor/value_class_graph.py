@@ -126,7 +126,7 @@ class ReleaseView:
         """Every edge of a column with a weight above 0, class by class."""
         visibility, text = shown(alias, self.holders, self.k)
         sql = (
-            f"WITH cells AS ({self.sql([alias], ', ROW_NUMBER() OVER () AS index')}), "
+            f"WITH cells AS ({self.sql([alias], ', ROW_NUMBER() OVER () AS place')}), "
             f"held AS (SELECT {alias} AS cell, {visibility} AS kind, {text} AS name FROM cells GROUP BY {alias}), "
             f"counts AS (SELECT {self.by}, kind, name, COUNT(*) AS n, MIN(place) AS place FROM cells "
             f"JOIN held ON {alias} IS NOT DISTINCT FROM cell GROUP BY {self.by}, kind, name) "

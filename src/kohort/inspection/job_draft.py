@@ -133,10 +133,10 @@ def _person_lines(inspection: Inspection) -> list[str]:
 
 def _column_lines(profile: Profile, suggestion: Suggestion, tree_file: str | None) -> list[str]:
     missing = f", {profile.missing / max(profile.rows, 1):.1%} missing" if profile.missing else ""
+    alone = f"{profile.unique_share:.1%}"
     lines = [
         f"[columns.{_key(profile.name)}]",
-        f"# {profile.value_type}, {profile.distinct:,} distinct, "
-        f"{profile.unique_share:.1%} of the rows alone with theirs{missing}",
+        f"# {profile.value_type}, {profile.distinct:,} distinct, {alone} of the rows alone with theirs{missing}",
         f'role = "{suggestion.role}"  # guess: {suggestion.reason}',
     ]
     if suggestion.role == "sensitive":

@@ -49,7 +49,7 @@ class DiskPartition:
     _scattered: Scattered | None
 
     def labels(self, *, suppressed_group: bool = True) -> Iterator[NDArray[np.int64]]:
-        """The cluster of each row, some rows at a time; -1 = left out. Without `suppressed_group`, rows published as * are -1 too."""
+        """The cluster of each row, in parts; -1 = left out. Without `suppressed_group`, rows published as * are -1 too."""
         chunks = self._labels[0].chunks() if self._scattered is None else self._scattered.in_table_order(self._labels)
         for chunk in chunks:
             labels = chunk.astype(np.int64)
