@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from kohort import datasets
 from kohort.encoding import encode as encoding
-from kohort.encoding.axes import Points
+from kohort.encoding.points import Points
 from kohort.engines.memory import MemoryEngine
 from kohort.errors import PromiseError
 from kohort.job.job import Job

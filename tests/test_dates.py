@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as kh
-from kohort.encoding.axes import DateAxis, Points
+from kohort.encoding.date_axis import DateAxis
+from kohort.encoding.points import Points
 from kohort.errors import RequestError
 from kohort.kernels.core.widths import width
 from kohort.schema import date_formats as calendars

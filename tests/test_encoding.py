@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 import kohort as kh
 from kohort.encoding import encode as encoding
-from kohort.encoding.axes import NumericAxis, Points, TreeAxis
+from kohort.encoding.number_axis import NumericAxis
+from kohort.encoding.points import Points
 from kohort.encoding.row_order import canonical_order, ties_of
+from kohort.encoding.tree_axis import TreeAxis
 from kohort.errors import RequestError
 from kohort.job.job import Job
 from kohort.schema.columns import Schema, resolve

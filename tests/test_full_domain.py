@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import kohort
 from kohort import datasets, testing
-from kohort.encoding.axes import Grid, NumericAxis
+from kohort.encoding.number_axis import Grid, NumericAxis
 from kohort.engines import ENGINES
 from kohort.errors import CancelledError, PromiseError, RequestError
 from kohort.methods import METHODS, incognito

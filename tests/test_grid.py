@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 import kohort
 from kohort.auditor.grid import on_grid
 from kohort.encoding import encode as encoding
-from kohort.encoding.axes import UNIT, NumericAxis, Points
+from kohort.encoding.number_axis import NumericAxis
+from kohort.encoding.points import UNIT, Points
 from kohort.errors import AuditError, RequestError
 from kohort.kernels.core.widths import width
 from kohort.publishing import publish as publishing

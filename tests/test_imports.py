@@ -105,11 +105,11 @@ def test_help_of_the_group():
 
 def test_every_flag_is_a_setting_and_tells_its_default():
     fields = {**Job.model_fields, **Column.model_fields, **Promise.model_fields}
-    for flag in cli.anonymize.params:
+    for flag in cli.group.commands["anonymize"].params:
         assert flag.name in {*RUN_ONLY, *ROLES, *fields}, flag.name
         told = re.search(r"\[default: (.*)\]", getattr(flag, "help", None) or "")
         if told and flag.name in fields:
             default = fields[str(flag.name)].default
             assert told[1] == str(default) or default is None, flag.name
-    assert {*fields, *ROLES} - {flag.name for flag in cli.anonymize.params} == {"version", "promise", "columns", "role"}
-    assert next(flag for flag in cli.demo.params if flag.name == "k").default == Promise().k
+    assert {*fields, *ROLES} - {flag.name for flag in cli.group.commands["anonymize"].params} == {"version", "promise", "columns", "role"}
+    assert next(flag for flag in cli.group.commands["demo"].params if flag.name == "k").default == Promise().k

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kohort as kh
-from kohort.encoding.axes import TreeAxis
 from kohort.encoding.encode import encode
+from kohort.encoding.tree_axis import TreeAxis
 from kohort.errors import RequestError
 from kohort.schema.columns import resolve
 from tests.test_dates import DATES, STYLES

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kohort.encoding.axes import Axis, NumericAxis
+from kohort.encoding.axes import Axis
+from kohort.encoding.number_axis import NumericAxis
 from kohort.engines.memory import MemoryEngine
 from kohort.errors import KohortError
 from kohort.job.job import Job

@@ -10,7 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from kohort.encoding.axes import Axis, DateAxis, Grid, NumericAxis, Points, TreeAxis, code_dtype, difference
+from kohort.encoding.axes import Axis, code_dtype
+from kohort.encoding.date_axis import DateAxis
+from kohort.encoding.number_axis import Grid, NumericAxis, difference
+from kohort.encoding.points import Points
+from kohort.encoding.tree_axis import TreeAxis
 from kohort.errors import RequestError, gathered
 from kohort.schema import date_formats as calendars
 from kohort.schema import value_types

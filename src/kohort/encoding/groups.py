@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.encoding.axes import Points
+from kohort.encoding.points import Points
 
 if TYPE_CHECKING:
     from kohort.kernels.core.widths import AxisTables

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kohort.encoding.axes import Points
+from kohort.encoding.points import Points
 from kohort.schema.columns import Schema
 from kohort.tables.tables import as_text
 

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from kohort.encoding.axes import TreeAxis
 from kohort.encoding.encode import Distinct, by_bytes, distinct, made_axis, on_tree, read_values
+from kohort.encoding.tree_axis import TreeAxis
 from kohort.errors import RequestError, gathered
 from kohort.schema import date_formats as calendars
 from kohort.schema.columns import Schema

@@ -17,7 +17,7 @@ from kohort.constraints.constraints import Constraints
 from kohort.encoding import encode as encoding
 from kohort.encoding import row_order as ordering
 from kohort.encoding import sensitive
-from kohort.encoding.axes import Points
+from kohort.encoding.points import Points
 from kohort.engines.base import Result, counted, require_file
 from kohort.engines.shared.method_run import partition_whole
 from kohort.job.job import Job

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import tomli_w
 
-from kohort.encoding.axes import Grid
+from kohort.encoding.number_axis import Grid
 from kohort.errors import MachineError, RequestError
 from kohort.inspection.profile import Profile
 from kohort.inspection.roles import FEW_VALUES, K, Suggestion

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from kohort.encoding.axes import Grid
+from kohort.encoding.number_axis import Grid
 from kohort.inspection.name_hints import Hint, ends_like_id, hint, says_code, says_id
 from kohort.inspection.person_columns import Repeating, determines, lasting, repeating
 from kohort.inspection.profile import Profile

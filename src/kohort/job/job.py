@@ -20,7 +20,7 @@ from typing import Any, Literal
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from kohort.encoding.axes import Objective
+from kohort.encoding.points import Objective
 from kohort.errors import MachineError, RequestError, did_you_mean, nearest
 from kohort.job.settings import apply_preset, column_mistakes, fold, promise_mistakes, tree_path
 from kohort.methods import METHODS, Method, Options

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.constraints.constraints import Constraints
-from kohort.encoding.axes import Points
 from kohort.encoding.groups import total_cost
+from kohort.encoding.points import Points
 from kohort.methods import k_member, mdav, merge, top_down
 from kohort.methods.method import Method, Options, Partition
 from kohort.methods.run import made_by

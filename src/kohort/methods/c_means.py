@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.constraints.constraints import Constraints
-from kohort.encoding.axes import Points
 from kohort.encoding.groups import merged
+from kohort.encoding.points import Points
 from kohort.methods.feature_options import FeatureOptions, compared, uses_sensitive
 from kohort.methods.method import Method, Partition
 from kohort.methods.search.kmeans_clusters import ROUNDS, CentroidClusters

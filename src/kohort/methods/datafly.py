@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from kohort.constraints.constraints import Constraints
-from kohort.encoding.axes import Points
+from kohort.encoding.points import Points
 from kohort.errors import PromiseError
 from kohort.methods.method import Method, Options, Partition
 from kohort.methods.search.full_domain_levels import Classes, FullDomain, Vector

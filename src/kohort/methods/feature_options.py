@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from kohort.encoding.axes import Points
+from kohort.encoding.points import Points
 from kohort.methods.method import Options
 
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from kohort.constraints.constraints import Constraints
-from kohort.encoding.axes import Points
+from kohort.encoding.points import Points
 from kohort.methods.method import Method, Options, Partition
 from kohort.methods.search.grow_groups import group_for, pool_of
 from kohort.progress import Progress, Task

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.constraints.constraints import Constraints
-from kohort.encoding.axes import UNIT, Points
+from kohort.encoding.points import UNIT, Points
 from kohort.errors import PromiseError, RequestError
 from kohort.methods.method import Method, Options, Partition
 from kohort.methods.search.full_domain_levels import Classes, FullDomain, Vector, slots_for

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from kohort.constraints.constraints import Constraints
-from kohort.encoding.axes import Points
+from kohort.encoding.points import Points
 from kohort.methods.method import Method, Options, Partition
 from kohort.methods.search.grow_groups import group_for, join_rest, pool_of
 from kohort.progress import Progress

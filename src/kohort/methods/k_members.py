@@ -8,7 +8,7 @@ Everything but the seeds is as in `k_member`, also what is done beyond k and wit
 from __future__ import annotations
 
 from kohort.constraints.constraints import Constraints
-from kohort.encoding.axes import Points
+from kohort.encoding.points import Points
 from kohort.methods.k_member import grown
 from kohort.methods.method import Method, Options, Partition
 from kohort.progress import Progress

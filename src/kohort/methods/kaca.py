@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import Field
 
 from kohort.constraints.constraints import Constraints
-from kohort.encoding.axes import Points
+from kohort.encoding.points import Points
 from kohort.methods.method import Method, Options, Partition
 from kohort.methods.search.finish import merge_failing
 from kohort.progress import Progress

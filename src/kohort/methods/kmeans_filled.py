@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from kohort.constraints.constraints import Constraints
-from kohort.encoding.axes import Points
+from kohort.encoding.points import Points
 from kohort.methods.feature_options import FeatureOptions, uses_sensitive
 from kohort.methods.method import Method, Partition
 from kohort.methods.search.kmeans_clusters import CentroidClusters

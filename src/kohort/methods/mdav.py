@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from kohort.constraints.constraints import Constraints
-from kohort.encoding.axes import NumericAxis, Points
+from kohort.encoding.number_axis import NumericAxis
+from kohort.encoding.points import Points
 from kohort.errors import RequestError, listed
 from kohort.methods.method import Method, Options, Partition
 from kohort.methods.search.centroid_features import indices, runs_of, shares

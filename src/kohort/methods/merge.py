@@ -9,7 +9,7 @@ Beyond k: a class that does not keep the whole promise counts as too small.
 from __future__ import annotations
 
 from kohort.constraints.constraints import Constraints
-from kohort.encoding.axes import Points
+from kohort.encoding.points import Points
 from kohort.methods.method import Method, Options, Partition
 from kohort.methods.search.finish import merge_failing
 from kohort.progress import Progress

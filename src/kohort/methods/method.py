@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from kohort.constraints.constraints import Constraints
-from kohort.encoding.axes import Points
+from kohort.encoding.points import Points
 from kohort.progress import Progress
 from kohort.schema.promises import DEFINITIONS
 

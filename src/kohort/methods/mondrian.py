@@ -16,7 +16,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from kohort.constraints.constraints import Constraints
-from kohort.encoding.axes import Points
+from kohort.encoding.points import Points
 from kohort.methods.method import Method, Options, Partition
 from kohort.methods.search.median_cuts import cut_table
 from kohort.progress import Progress

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.constraints.constraints import Constraints
-from kohort.encoding.axes import Points
+from kohort.encoding.points import Points
 from kohort.methods.method import Method, Options, Partition
 from kohort.progress import Progress
 

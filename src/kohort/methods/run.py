@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.constraints.constraints import Constraints
-from kohort.encoding.axes import Points
 from kohort.encoding.groups import total_cost
+from kohort.encoding.points import Points
 from kohort.encoding.row_order import block_number, own_seed
 from kohort.errors import PromiseError
 from kohort.methods.method import Method, Partition

@@ -14,8 +14,8 @@ import numpy as np
 from pydantic import Field
 
 from kohort.constraints.constraints import Constraints
-from kohort.encoding.axes import Points
 from kohort.encoding.groups import merged
+from kohort.encoding.points import Points
 from kohort.errors import PromiseError
 from kohort.methods.method import Method, Options, Partition
 from kohort.methods.search.grow_groups import group_for, join_rest, pool_of

@@ -10,8 +10,8 @@ Beyond k: a cut is made only if both sides keep the promise.
 from __future__ import annotations
 
 from kohort.constraints.constraints import Constraints
-from kohort.encoding.axes import Points
 from kohort.encoding.groups import total_cost
+from kohort.encoding.points import Points
 from kohort.methods.method import Method, Options, Partition
 from kohort.methods.search.gain_cuts import STEPS, split_table
 from kohort.progress import Progress

@@ -16,7 +16,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from kohort.encoding.axes import Axis, Ends, NumericAxis, Points
+from kohort.encoding.axes import Axis, Ends
+from kohort.encoding.number_axis import NumericAxis
+from kohort.encoding.points import Points
 from kohort.methods import Partition
 from kohort.schema.columns import Schema
 from kohort.schema.trees import ROOT

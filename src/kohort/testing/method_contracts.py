@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kohort import api
 from kohort.constraints.constraints import Constraints
 from kohort.encoding import encode as encoding
-from kohort.encoding.axes import Points
+from kohort.encoding.points import Points
 from kohort.errors import CancelledError, PromiseError
 from kohort.job.job import Job
 from kohort.methods import Method, Partition

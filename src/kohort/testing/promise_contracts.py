@@ -11,7 +11,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from kohort import api
-from kohort.encoding.axes import Objective
+from kohort.encoding.points import Objective
 from kohort.errors import PromiseError, RequestError
 from kohort.job.job import Job
 from kohort.methods import Method

@@ -12,8 +12,11 @@ from dataclasses import asdict, dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.encoding.axes import Axis, NumericAxis, Points, TreeAxis
+from kohort.encoding.axes import Axis
 from kohort.encoding.groups import grouped_rows
+from kohort.encoding.number_axis import NumericAxis
+from kohort.encoding.points import Points
+from kohort.encoding.tree_axis import TreeAxis
 from kohort.publishing.publish import Boxes
 from kohort.schema.value_types import Numbers
 

@@ -10,8 +10,11 @@ import pyarrow.compute as pc
 
 from kohort.auditor import Original, ViewColumns
 from kohort.auditor.promise_checks import ValueDistance
-from kohort.encoding.axes import Axis, DateAxis, NumericAxis, TreeAxis
+from kohort.encoding.axes import Axis
+from kohort.encoding.date_axis import DateAxis
+from kohort.encoding.number_axis import NumericAxis
 from kohort.encoding.sensitive import SensitiveColumn
+from kohort.encoding.tree_axis import TreeAxis
 from kohort.schema.columns import Schema
 from kohort.tables import tables
 from kohort.tables.tables import Format

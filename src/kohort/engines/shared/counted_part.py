@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.constraints.constraints import Constraints
-from kohort.encoding.axes import NumericAxis
+from kohort.encoding.number_axis import NumericAxis
 from kohort.engines.shared.packed_table import PackedTable
 from kohort.publishing.publish import Boxes, everything, mean_of_parts, parts_of_sum
 from kohort.schema.columns import Schema

@@ -9,8 +9,9 @@ from typing import Literal
 import numpy as np
 
 from kohort.constraints.constraints import require_possible
-from kohort.encoding.axes import Points, code_dtype
+from kohort.encoding.axes import code_dtype
 from kohort.encoding.encode import Coding, Distinct, coding_of, label_coding
+from kohort.encoding.points import Points
 from kohort.encoding.sensitive import SensitiveColumn, sensitive_column_of
 from kohort.engines.shared.method_run import needs_order
 from kohort.engines.shared.packed_table import PackedColumns, PackedTable, counts_of, facts_of, shares_of

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.constraints.constraints import Constraints
-from kohort.encoding.axes import Points
+from kohort.encoding.points import Points
 from kohort.methods import Partition
 from kohort.methods.search import finish as finishing
 from kohort.progress import Progress

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kohort.constraints.constraints import Constraints, require_possible
 from kohort.encoding import row_order as ordering
-from kohort.encoding.axes import Points
+from kohort.encoding.points import Points
 from kohort.engines.shared.cut_tree import Counting, CutTree
 from kohort.engines.shared.final_classes import finalize
 from kohort.engines.shared.packed_table import PackedTable, counts_of

@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.constraints.constraints import Constraints
-from kohort.encoding.axes import NumericAxis, Points, code_dtype, deviation
+from kohort.encoding.axes import code_dtype
 from kohort.encoding.encode import Coding, Distinct
+from kohort.encoding.number_axis import NumericAxis, deviation
+from kohort.encoding.points import Points
 from kohort.encoding.sensitive import SensitiveColumn
 from kohort.methods.search.median_cuts import layout_of
 from kohort.schema.promises import Promise

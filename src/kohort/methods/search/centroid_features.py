@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.encoding.axes import UNIT, NumericAxis, Points
+from kohort.encoding.number_axis import NumericAxis
+from kohort.encoding.points import UNIT, Points
 
 if TYPE_CHECKING:
     from kohort.kernels.centroids.centroids import Space

@@ -19,7 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.constraints.constraints import Constraints
-from kohort.encoding.axes import UNIT, Axis, NumericAxis, Points, TreeAxis
+from kohort.encoding.axes import Axis
+from kohort.encoding.number_axis import NumericAxis
+from kohort.encoding.points import UNIT, Points
+from kohort.encoding.tree_axis import TreeAxis
 from kohort.methods.method import Partition
 from kohort.methods.search.median_cuts import layout_of
 from kohort.progress import Progress

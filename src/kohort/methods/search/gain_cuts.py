@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.constraints.constraints import Constraints
-from kohort.encoding.axes import Points
 from kohort.encoding.groups import grouped_rows
+from kohort.encoding.points import Points
 from kohort.progress import Progress
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.constraints.constraints import Constraints
-from kohort.encoding.axes import Points
+from kohort.encoding.points import Points
 from kohort.methods.feature_options import FeatureOptions, compared
 from kohort.methods.search.centroid_features import sorted_axes, space_of
 from kohort.progress import Progress

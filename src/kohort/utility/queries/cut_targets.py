@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kohort.encoding.axes import Axis, NumericAxis, Points, TreeAxis
+from kohort.encoding.axes import Axis
+from kohort.encoding.number_axis import NumericAxis
+from kohort.encoding.points import Points
+from kohort.encoding.tree_axis import TreeAxis
 from kohort.schema.trees import ROOT
 from kohort.utility.queries.answers import BoundQuery, Questions
 from kohort.utility.queries.predicates import Bound, Spans

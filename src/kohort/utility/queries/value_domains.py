@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kohort.encoding.axes import TreeAxis
 from kohort.encoding.encode import Distinct, by_bytes, distinct, made_axis
+from kohort.encoding.tree_axis import TreeAxis
 from kohort.schema import published_text as published
 from kohort.schema import value_types
 from kohort.schema.columns import Schema

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.constraints.constraints import Constraints
-from kohort.encoding.axes import Points
 from kohort.encoding.groups import total_cost
+from kohort.encoding.points import Points
 from kohort.methods.search.finish.repair import merge_failing, repair
 from kohort.methods.search.finish.suppress import suppress_failing, suppress_records
 from kohort.progress import Progress

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.constraints.constraints import Constraints
-from kohort.encoding.axes import Measure, Points
+from kohort.encoding.axes import Measure
 from kohort.encoding.groups import group_boxes, grouped_rows, merged
+from kohort.encoding.points import Points
 from kohort.errors import PromiseError
 from kohort.methods.search.median_cuts import cut_table
 from kohort.progress import Progress

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.constraints.constraints import Constraints
-from kohort.encoding.axes import Points
+from kohort.encoding.points import Points
 from kohort.methods.search.improve.regrouping import regroup
 from kohort.methods.search.improve.square_error import improve_square_error
 from kohort.progress import Progress

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.constraints.constraints import Constraints
-from kohort.encoding.axes import Points
 from kohort.encoding.groups import grouped_rows, merged, total_cost
+from kohort.encoding.points import Points
 from kohort.encoding.row_order import own_seed, splitmix64
 from kohort.methods.search.gain_cuts import STEPS, promised_by, workspace_for
 from kohort.methods.search.median_cuts import cut_table

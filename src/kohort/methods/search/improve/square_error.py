@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.constraints.constraints import Constraints
-from kohort.encoding.axes import UNIT, NumericAxis, Points
 from kohort.encoding.groups import grouped_rows, merged
+from kohort.encoding.number_axis import NumericAxis
+from kohort.encoding.points import UNIT, Points
 from kohort.encoding.row_order import own_seed
 from kohort.methods.search.centroid_features import runs_of, shares
 from kohort.methods.search.median_cuts import cut_table
