@@ -111,5 +111,10 @@ def test_every_flag_is_a_setting_and_tells_its_default():
         if told and flag.name in fields:
             default = fields[str(flag.name)].default
             assert told[1] == str(default) or default is None, flag.name
-    assert {*fields, *ROLES} - {flag.name for flag in cli.group.commands["anonymize"].params} == {"version", "promise", "columns", "role"}
+    assert {*fields, *ROLES} - {flag.name for flag in cli.group.commands["anonymize"].params} == {
+        "version",
+        "promise",
+        "columns",
+        "role",
+    }
     assert next(flag for flag in cli.group.commands["demo"].params if flag.name == "k").default == Promise().k

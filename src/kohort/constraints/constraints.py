@@ -5,8 +5,7 @@ This is the method's own conscience, not the proof: the proof is the audit, whic
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from kohort.encoding.groups import grouped_rows
 from kohort.encoding.sensitive import SensitiveColumn
 from kohort.errors import PromiseError
-from kohort.schema.promises import DEFINITIONS, Definition, Promise
+from kohort.schema.promises import DEFINITIONS, Definition, Promise, TableCounts
 
 if TYPE_CHECKING:
     from kohort.kernels.core.promise_rules import Rules, Tally
@@ -181,37 +180,10 @@ def require_possible(k: int, size: int, who: str, counts: Sequence[tuple[Sensiti
         more = f"Ask for k={size} or less, or give more {who}." if size >= 2 else f"Give more {who}."
         problems.append(f"k={k} cannot be kept: the table has {alone}, so no group can hold {k}. {more}")
     for sensitive_column, of_values in counts if size else ():
-        problems += _shortfalls_of(sensitive_column, of_values, size, who)
+        whole = TableCounts(sensitive_column.name, of_values, size, who, sensitive_column.limits)
+        promise = sensitive_column.promise
+        for name in promise.requested:
+            shortfall = DEFINITIONS[name].shortfall
+            problems += shortfall(promise, whole) if shortfall is not None else []
     if problems:
         raise PromiseError("\n".join(problems))
-
-
-def _shortfalls_of(sensitive_column: SensitiveColumn, counts: NDArray[np.int64], size: int, who: str) -> Iterator[str]:
-    """What the whole table as one group would not keep. t, beta and delta it always keeps: it is what they compare with."""
-    promise, total, ordered = sensitive_column.promise, counts.sum(), np.sort(counts)[::-1]
-    values = "one value only" if len(counts) == 1 else f"{len(counts)} different values"
-    of = f"cannot be kept for {sensitive_column.name!r}:"
-    alone = len(counts) == 1
-    way_out = " No such promise can be made about it: drop the column, or ask for another."
-    default, named = promise.limits
-    for limit in dict.fromkeys([default, *named.values()]):
-        share = float(np.max(counts[sensitive_column.limits == limit], initial=0)) / size
-        if share > limit * (1 + 1e-12):
-            least = math.ceil(share * 10_000) / 10_000
-            text = f"alpha={limit:g} {of} in the whole table one of the values it limits is held by {share:.2%} of the {who}."
-            yield text + (f" Ask for alpha={least:g} or more." if least < 1 else way_out)
-    if promise.l is not None and len(counts) < promise.l:
-        yield f"l={promise.l} {of} the table holds {values}." + (way_out if alone else f" Ask for l={len(counts)} or less.")
-    if promise.entropy_l is not None:
-        effective = math.exp(-float(np.sum(counts / total * np.log(np.maximum(counts, 1) / total))))
-        if effective < promise.entropy_l * (1 - 1e-12):
-            most = math.floor(effective * 1_000) / 1_000
-            text = f"entropy_l={promise.entropy_l:g} {of} in the table its values are as mixed as {most:g} equally frequent ones."
-            yield text + (f" Ask for {most:g} or less." if most > 1 else way_out)
-    if promise.recursive_l is not None:
-        many, factor = promise.recursive_l
-        tail = int(ordered[many - 1 :].sum())
-        if not ordered[0] < factor * tail:
-            text = f"recursive_l={many},{factor:g} {of} in the table the most frequent value is held by {ordered[0]} {who}, "
-            text += f"all from number {many} on by {tail}."
-            yield text + (f" Ask for a c above {ordered[0] / tail:.4g}, or a smaller l." if tail else f" It holds {values}.")

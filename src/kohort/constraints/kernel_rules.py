@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,34 +9,24 @@ from numpy.typing import NDArray
 
 from kohort.encoding.sensitive import SensitiveColumn
 from kohort.kernels.core.promise_rules import EQUAL, ORDERED, RECURSIVE_L, TREE, Rules, Tally
+from kohort.schema.promises import DEFINITIONS, SensitivePromise
+from kohort.schema.promises.definition import Shares
 from kohort.schema.trees import Tree
 
 DISTANCES = {"equal": EQUAL, "ordered": ORDERED, "tree": TREE}
-NOT_ASKED = -1.0
-STRICT = 1e-12  # what rounding may add to a limit, or must stay below one that is to be undercut
+NOT_REQUESTED = -1.0
 
 
 def rules_of(k: int, sensitive: Sequence[SensitiveColumn], shares: Sequence[NDArray[np.float64]], *, persons: bool) -> Rules:
     """What each secret is promised, column by column."""
     promises = [sensitive_column.promise for sensitive_column in sensitive]
     first = np.cumsum([0, *(sensitive_column.values for sensitive_column in sensitive)]).astype(np.int64)
-    bounds = [_bounds(sensitive_column, of_table) for sensitive_column, of_table in zip(sensitive, shares, strict=True)]
+    bounds = [_bounds(promise, of_table) for promise, of_table in zip(promises, shares, strict=True)]
     up_to = [np.cumsum(of_table) for of_table in shares]
     paths = _Paths()
     for sensitive_column, of_table in zip(sensitive, shares, strict=True):
         paths.add(sensitive_column, of_table)
-    of_column = [
-        (
-            one.alpha is not None or one.beta is not None or one.delta is not None,
-            NOT_ASKED if one.entropy_l is None else math.log(one.entropy_l),
-            one.recursive_l.l if one.recursive_l else NOT_ASKED,
-            one.recursive_l.c if one.recursive_l else NOT_ASKED,
-            NOT_ASKED if one.t is None else one.t,
-            DISTANCES[one.distance],
-            base,
-        )
-        for one, base in zip(promises, paths.bases, strict=True)
-    ]
+    of_column = [_column_rules(promise, base) for promise, base in zip(promises, paths.bases, strict=True)]
     limits = _joined([sensitive_column.limits for sensitive_column in sensitive])
     most, least = (_joined([pair[which] for pair in bounds]) for which in (0, 1))
     return Rules(
@@ -45,13 +34,7 @@ def rules_of(k: int, sensitive: Sequence[SensitiveColumn], shares: Sequence[NDAr
         persons=persons,
         shares_count=any(set(one.requested) - {"l"} for one in promises),
         first=first,
-        least_distinct=np.array(
-            [
-                max(one.l or 0, sensitive_column.values if one.delta else 0)
-                for one, sensitive_column in zip(promises, sensitive, strict=True)
-            ],
-            np.int64,
-        ),
+        least_distinct=np.array([_least_distinct(one.promise, one.values) for one in sensitive], np.int64),
         of_column=np.array(of_column, np.float64).reshape(-1, 7),
         of_value=np.column_stack([limits, most, least, _joined(shares), _joined(up_to)]),
         up_to_before=_joined([np.append(0.0, np.cumsum(sums)) for sums in up_to]),
@@ -79,17 +62,30 @@ def _joined(parts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     return np.concatenate([np.empty(0), *parts])
 
 
-def _bounds(sensitive_column: SensitiveColumn, share: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The largest and the smallest share that each value may have in a group: beta and delta."""
-    promise, most, least = sensitive_column.promise, np.full(len(share), np.inf), np.zeros(len(share))
-    if promise.beta is not None:
-        gain = np.full(len(share), promise.beta)
-        if promise.beta_kind != "basic":
-            gain = np.minimum(gain, -np.log(np.maximum(share, np.finfo(float).tiny)))
-        most = share * (1 + gain) * (1 + STRICT)
-    if promise.delta is not None:  # strictly less
-        most = np.minimum(most, share * 2**promise.delta * (1 - STRICT))
-        least = share * 2**-promise.delta * (1 + STRICT)
+def _column_rules(promise: SensitivePromise, tree_base: float) -> list[float]:
+    """What a group must keep of one column, in the order of the kernels' `of_column`."""
+    rules: dict[str, float] = {"bounded": 0.0}
+    for name in promise.requested:
+        column_rules = DEFINITIONS[name].column_rules
+        rules |= column_rules(promise) if column_rules is not None else {}
+    named = ("bounded", "entropy", "recursive_l", "recursive_c", "t")
+    return [*(rules.get(name, NOT_REQUESTED) for name in named), DISTANCES[promise.distance], tree_base]
+
+
+def _least_distinct(promise: SensitivePromise, values: int) -> int:
+    """How many different values a group must hold; the table holds `values`."""
+    rules = (DEFINITIONS[name].distinct for name in promise.requested)
+    return max((distinct(promise, values) for distinct in rules if distinct is not None), default=0)
+
+
+def _bounds(promise: SensitivePromise, share: Shares) -> tuple[Shares, Shares]:
+    """The largest and the smallest share that each value may have in a group."""
+    most, least = np.full(len(share), np.inf), np.zeros(len(share))
+    for name in promise.requested:
+        bounds = DEFINITIONS[name].bounds
+        if bounds is not None:
+            largest, smallest = bounds(promise, share)
+            most, least = np.minimum(most, largest), np.maximum(least, smallest)
     return most, least
 
 

@@ -1,0 +1,37 @@
+"""beta-likeness (Cao, Karras 2012): no sensitive value much more frequent in a group than in the table."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from kohort.schema.promises.definition import Definition, Parameters, Shares
+
+ROUNDING = 1e-12  # what rounding may add to a limit
+
+
+def _bounds(promise: BetaLikeness, share: Shares) -> tuple[Shares, Shares]:
+    gain = np.full(len(share), promise.beta)
+    if promise.beta_kind != "basic":
+        gain = np.minimum(gain, -np.log(np.maximum(share, np.finfo(float).tiny)))
+    return share * (1 + gain) * (1 + ROUNDING), np.zeros(len(share))
+
+
+DEFINITION = Definition(
+    name="beta",
+    meaning="no sensitive value's share in a class exceeds its share in the table by more than beta times that",
+    paper="Cao, Karras, publishing microdata with a robust privacy guarantee, 2012",
+    parameters="beta > 0; kind enhanced (at most -ln of the value's share, too) or basic",
+    needs=("counts", "shares"),
+    column_rules=lambda _promise: {"bounded": 1.0},
+    bounds=_bounds,
+)
+
+
+class BetaLikeness(Parameters):
+    """beta, enhanced or basic."""
+
+    beta: float | None = Field(default=None, gt=0, allow_inf_nan=False, description=DEFINITION.meaning)
+    beta_kind: Literal["enhanced", "basic"] | None = Field(default=None, description="enhanced unless given")

@@ -1,0 +1,32 @@
+"""delta-disclosure privacy (Brickell, Shmatikov 2008): every sensitive value in every group about as often as in the table."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from kohort.schema.promises.definition import Definition, Parameters, Shares
+
+STRICT = 1e-12  # a share must be less than its limit by more than rounding adds
+
+
+def _bounds(promise: DeltaDisclosure, share: Shares) -> tuple[Shares, Shares]:
+    delta = promise.delta or 0.0
+    return share * 2**delta * (1 - STRICT), share * 2**-delta * (1 + STRICT)
+
+
+DEFINITION = Definition(
+    name="delta",
+    meaning="every sensitive value is in every class, its share less than 2^delta times above or below that in the table",
+    paper="Brickell, Shmatikov, the cost of privacy, 2008",
+    parameters="delta > 0",
+    needs=("counts", "shares"),
+    column_rules=lambda _promise: {"bounded": 1.0},
+    bounds=_bounds,
+    distinct=lambda _promise, values: values,
+)
+
+
+class DeltaDisclosure(Parameters):
+    """delta."""
+
+    delta: float | None = Field(default=None, gt=0, allow_inf_nan=False, description=DEFINITION.meaning)

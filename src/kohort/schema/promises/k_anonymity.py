@@ -1,0 +1,22 @@
+"""k-anonymity (Sweeney 2002): the promise about every row."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from kohort.schema.promises.definition import Definition, Parameters
+
+DEFINITION = Definition(
+    name="k",
+    meaning="every published combination of quasi-identifiers is shared by at least k persons",
+    paper="Sweeney, k-anonymity: a model for protecting privacy, 2002",
+    parameters="k >= 2",
+    needs=("size",),
+    growing_keeps=True,
+)
+
+
+class KAnonymity(Parameters):
+    """k."""
+
+    k: int = Field(default=5, ge=2, lt=1 << 31, description=DEFINITION.meaning)

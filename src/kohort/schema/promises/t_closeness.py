@@ -1,0 +1,32 @@
+"""t-closeness (Li, Li, Venkatasubramanian 2007): sensitive values spread in every group as in the table."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from kohort.schema.promises.definition import Definition, Parameters
+
+Distance = Literal["equal", "ordered", "tree"]
+
+DEFINITION = Definition(
+    name="t",
+    meaning="a class's distribution of sensitive values is no further than t from the whole table's",
+    paper="Li, Li, Venkatasubramanian, t-closeness, 2007",
+    parameters="0 < t < 1; distance equal, ordered or tree",
+    needs=("counts", "shares"),
+    column_rules=lambda promise: {"t": promise.t},
+)
+
+
+class TCloseness(Parameters):
+    """t, and how far two values are apart."""
+
+    t: Annotated[float, Field(gt=0, lt=1)] | None = Field(default=None, description=DEFINITION.meaning)
+    t_distance: Distance | None = Field(default=None, description="between two values: equal unless given")
+
+    @property
+    def distance(self) -> Distance:
+        """How far two values are apart for t."""
+        return self.t_distance or "equal"
