@@ -18,7 +18,7 @@ NOT_REQUESTED = -1.0
 
 
 def rules_of(k: int, sensitive: Sequence[SensitiveColumn], shares: Sequence[NDArray[np.float64]], *, persons: bool) -> Rules:
-    """What each secret is promised, column by column."""
+    """What each sensitive column is promised, column by column."""
     promises = [sensitive_column.promise for sensitive_column in sensitive]
     first = np.cumsum([0, *(sensitive_column.values for sensitive_column in sensitive)]).astype(np.int64)
     bounds = [_bounds(promise, of_table) for promise, of_table in zip(promises, shares, strict=True)]
