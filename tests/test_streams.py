@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from kohort.errors import KohortError, RequestError
 from kohort.tables import tables
-from kohort.tables.files import arrow as arrow_ipc
+from kohort.tables.files import arrow_file as arrow_ipc
 from kohort.tables.files import csv_dialect as csv_text
 from kohort.tables.files import csv_reader as csv_table
 from kohort.tables.files import csv_structure as csv_rows

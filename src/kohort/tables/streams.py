@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from kohort.errors import RequestError
 from kohort.tables import frames
-from kohort.tables.files import arrow as arrow_ipc
-from kohort.tables.files import folders
-from kohort.tables.files.formats import Format
+from kohort.tables.files import arrow_file as arrow_ipc
+from kohort.tables.files import file_sets as folders
 from kohort.tables.files.read_errors import NO_TABLE
+from kohort.tables.files.registry import Format
 from kohort.tables.files.source_file import Piece
 from kohort.tables.files.table_size import BYTES_AT_ONCE, ROWS_AT_ONCE, growing_bytes
 from kohort.tables.frames import FrameKind

@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 
 from kohort.errors import RequestError
 from kohort.tables import frames, streams
-from kohort.tables.files import arrow as arrow_ipc
+from kohort.tables.files import arrow_file as arrow_ipc
 from kohort.tables.files import csv_dialect as csv_text
-from kohort.tables.files import folders
-from kohort.tables.files.formats import COMPRESSIONS, KINDS, FileKind, Format, format_of, kind_of
+from kohort.tables.files import file_sets as folders
+from kohort.tables.files.registry import COMPRESSIONS, KINDS, FileKind, Format, format_of, kind_of
 from kohort.tables.files.source_file import Piece
 from kohort.tables.locations import local
 from kohort.tables.streams import Origin, Stream, plain

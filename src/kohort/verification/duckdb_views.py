@@ -15,7 +15,7 @@ from kohort.auditor.promises import Ground, tree_rows
 from kohort.errors import MachineError, RequestError
 from kohort.schema.trees import Tree
 from kohort.tables import staging, tables
-from kohort.tables.files import arrow as arrow_ipc
+from kohort.tables.files import arrow_file as arrow_ipc
 from kohort.tables.files import csv_dialect as csv_text
 from kohort.tables.tables import Format
 

@@ -21,7 +21,7 @@ from kohort.engines.spark import folders as spark_folders
 from kohort.engines.spark.session import Batches, speaking_plainly, telling
 from kohort.errors import RequestError, listed
 from kohort.tables import streams, tables
-from kohort.tables.files import folders
+from kohort.tables.files import file_sets as folders
 from kohort.tables.files.source_file import Piece
 from kohort.tables.locations import place_of
 from kohort.tables.tables import Format

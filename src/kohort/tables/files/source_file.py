@@ -12,12 +12,12 @@ from typing import Protocol
 import pyarrow as pa
 
 from kohort.errors import RequestError
-from kohort.tables.files import formats
-from kohort.tables.files.arrow import ArrowTable
+from kohort.tables.files import registry as formats
+from kohort.tables.files.arrow_file import ArrowTable
 from kohort.tables.files.csv_reader import CsvTable
-from kohort.tables.files.formats import Format
-from kohort.tables.files.parquet import ParquetTable
+from kohort.tables.files.parquet_file import ParquetTable
 from kohort.tables.files.read_errors import reading
+from kohort.tables.files.registry import Format
 from kohort.tables.files.table_size import ROWS_AT_ONCE, Shape
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from kohort.tables.frames.arrow import take_arrow, take_other
-from kohort.tables.frames.common import FrameKind, is_of, plain, rebuilt, without_dictionaries
+from kohort.tables.frames.arrow_table import take_arrow, take_other
+from kohort.tables.frames.frame_library import FrameKind, is_of, plain, rebuilt, without_dictionaries
 
 __all__ = ["FrameKind", "give_back", "index_names", "rebuilt", "take_in", "without_dictionaries"]
 
@@ -28,15 +28,15 @@ def take_in(source: Any, wanted: Collection[str] = ()) -> tuple[pa.Table, FrameK
     if isinstance(source, (pa.Table, pa.RecordBatch, pa.RecordBatchReader)):
         taken = take_arrow(source)
     elif is_of(source, "pandas", "DataFrame"):
-        from kohort.tables.frames.pandas import take_pandas
+        from kohort.tables.frames.pandas_frame import take_pandas
 
         taken = take_pandas(source, wanted)
     elif is_of(source, "polars", "DataFrame", "LazyFrame"):
-        from kohort.tables.frames.polars import take_polars
+        from kohort.tables.frames.polars_frame import take_polars
 
         taken = take_polars(source)
     elif is_of(source, "duckdb", "DuckDBPyRelation"):
-        from kohort.tables.frames.duckdb import take_duckdb
+        from kohort.tables.frames.duckdb_relation import take_duckdb
 
         taken = take_duckdb(source)
     elif is_of(source, "narwhals", "DataFrame", "LazyFrame"):
@@ -64,7 +64,7 @@ def index_names(source: Any) -> list[str]:
     native = source.to_native() if is_of(source, "narwhals", "DataFrame", "LazyFrame") else source
     if not is_of(native, "pandas", "DataFrame"):
         return []
-    from kohort.tables.frames.pandas import levels
+    from kohort.tables.frames.pandas_frame import levels
 
     return list(levels(native))
 

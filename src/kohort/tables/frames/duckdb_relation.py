@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from kohort.errors import RequestError
-from kohort.tables.frames.common import FrameKind, reading, unfit, values
+from kohort.tables.frames.frame_library import FrameKind, reading, unfit, values
 
 _ENUM = re.compile(r"ENUM\((?:'(?:[^']|'')*'(?:, )?)+\)")
 _CHANGED_BY_ARROW = re.compile(r"\b(BIT|UHUGEINT|TIME WITH TIME ZONE)\b")  # DuckDB exports other values than it holds

@@ -17,9 +17,9 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from kohort.errors import RequestError, listed
-from kohort.tables.files import formats
-from kohort.tables.files.formats import FileKind
+from kohort.tables.files import registry as formats
 from kohort.tables.files.read_errors import reading
+from kohort.tables.files.registry import FileKind
 from kohort.tables.files.source_file import Piece
 
 WILDCARDS = "*?["

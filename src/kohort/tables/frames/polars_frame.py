@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kohort.tables.frames.common import FrameKind, column_by_column, reading, values
+from kohort.tables.frames.frame_library import FrameKind, column_by_column, reading, values
 
 
 def take_polars(source: Any) -> tuple[pa.Table, FrameKind]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kohort.tables.frames.common import REFUSALS, FrameKind, cast, reading, rebuilt, values
+from kohort.tables.frames.frame_library import REFUSALS, FrameKind, cast, reading, rebuilt, values
 
 
 def take_arrow(source: Any) -> tuple[pa.Table, FrameKind]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.errors import RequestError
-from kohort.tables.frames.common import FrameKind, cast, column_by_column, values
+from kohort.tables.frames.frame_library import FrameKind, cast, column_by_column, values
 
 
 def levels(frame: Any) -> dict[str, int]:
