@@ -130,7 +130,7 @@ def test_a_frame_keeps_nothing_else_of_the_source():
     assert through(frame).attrs == {}
     taken = frames.take_in(pd.DataFrame({"s": pd.Categorical([RARE])}))
     assert taken is not None
-    assert repr(taken[1]) == "FrameKind('pandas DataFrame')"
+    assert repr(taken[1]) == "FrameLibrary('pandas DataFrame')"
 
 
 # --- the index of pandas

@@ -25,7 +25,7 @@ from kohort.progress import Progress
 from kohort.report.audit_figures import Pictures
 from kohort.schema.columns import require_names, unknown_columns
 from kohort.tables import frames, tables
-from kohort.tables.locations import Place, place_of
+from kohort.tables.locations import Location, location_of
 from kohort.tables.tables import Format
 from kohort.utility.loss import Loss
 from kohort.utility.queries.answers import Answers
@@ -45,7 +45,7 @@ class Release:
 
     job: Job
     evidence: Evidence
-    output: Place | None
+    output: Location | None
     _engine: Engine
     _result: Result
     _progress: Progress
@@ -92,7 +92,7 @@ class Release:
 
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> Evidence:
         """Stage the release beside `path`, audit what was staged, rename it into place; the audit's findings."""
-        return self._engine.release_file(place_of(path), force)
+        return self._engine.release_file(location_of(path), force)
 
     def mine(self, target: str, **settings: Any) -> Mined:
         """How well models trained on the release predict a column of original rows (`kohort.utility.mining.mine`; extra `ml`)."""
@@ -168,7 +168,7 @@ def anonymize(
     """
     read_from = [source, job]
     job = Job.build(job, **settings).with_seed()
-    target = place_of(output) if output is not None else None
+    target = location_of(output) if output is not None else None
     progress = progress or Progress(job.threads)
     engine = engine_for(job, source, progress, spark)
     if target is not None:

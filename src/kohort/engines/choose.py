@@ -14,7 +14,7 @@ from kohort.errors import RequestError
 from kohort.job.job import Job
 from kohort.progress import Progress
 from kohort.tables import tables
-from kohort.tables.locations import place_of
+from kohort.tables.locations import location_of
 
 ENGINES: dict[str, type[Engine]] = {"memory": MemoryEngine, "disk": DiskEngine, "spark": SparkEngine}
 
@@ -50,7 +50,7 @@ def engine_for(job: Job, source: Any, progress: Progress, spark: Any = None) -> 
 
 
 def _is_address(source: Any) -> bool:
-    return isinstance(source, str) and isinstance(place_of(source), str)
+    return isinstance(source, str) and isinstance(location_of(source), str)
 
 
 def _needed(source: str | os.PathLike[str], encoding: str | None) -> int:

@@ -29,8 +29,8 @@ from kohort.schema import columns as schema
 from kohort.schema.columns import Schema
 from kohort.schema.workload import Workload
 from kohort.tables import frames, staging, tables
-from kohort.tables.frames import FrameKind
-from kohort.tables.locations import Place, local
+from kohort.tables.frames import FrameLibrary
+from kohort.tables.locations import Location, local
 from kohort.tables.tables import Format, Origin
 from kohort.utility import loss
 from kohort.utility.aligned import Pair
@@ -60,7 +60,7 @@ class MemoryEngine:
         self._publication: Publication
         self._order: NDArray[np.int64]
 
-    def require_target(self, target: Place, force: bool, sources: Sequence[Any]) -> None:
+    def require_target(self, target: Location, force: bool, sources: Sequence[Any]) -> None:
         require_file(target, force, sources)
 
     def read(self, source: Any) -> None:
@@ -147,14 +147,14 @@ class MemoryEngine:
             publication = self._publication
             table = pa.Table.from_batches(publication.batches(self._order), publication.schema)
             release = table
-            if isinstance(self._origin, FrameKind):
+            if isinstance(self._origin, FrameLibrary):
                 release = frames.give_back(table, self._origin, self._schema.carried)
                 table = tables.read(release)[0] if self._origin.readable_again else table
         evidence = self._audit(table, None)  # what the user gets, on its way back
         require_passed(evidence)
         return release, evidence
 
-    def release_file(self, target: Place, force: bool) -> Evidence:
+    def release_file(self, target: Location, force: bool) -> Evidence:
         path = local(target)
         form = tables.format_of(path, self._origin.delimiter if isinstance(self._origin, Format) else ",")
         tables.require_other(path, [self._source, *self._job.files()])

@@ -14,13 +14,13 @@ from kohort.tables.files import arrow_file as arrow_ipc
 from kohort.tables.files import file_sets as folders
 from kohort.tables.files.read_errors import NO_TABLE
 from kohort.tables.files.registry import Format
-from kohort.tables.files.source_file import Piece
+from kohort.tables.files.source_file import SourceFile
 from kohort.tables.files.table_size import BYTES_AT_ONCE, ROWS_AT_ONCE, growing_bytes
-from kohort.tables.frames import FrameKind
+from kohort.tables.frames import FrameLibrary
 
 _Rows = TypeVar("_Rows", pa.Table, pa.RecordBatch)
 
-Origin = Format | FrameKind
+Origin = Format | FrameLibrary
 """Where a table came from: a file of some format, or some kind of data frame."""
 
 
@@ -57,31 +57,31 @@ def of_table(table: pa.Table, origin: Origin) -> Stream:
     return Stream(table.schema, origin, table.num_rows, table.nbytes, start)
 
 
-def of_pieces(pieces: Sequence[Piece]) -> Stream:
+def of_source_files(source_files: Sequence[SourceFile]) -> Stream:
     """Files, one after the other. Their columns must agree before any row is read."""
-    shapes = [piece.shape() for piece in pieces]
-    if len(pieces) > 1:
-        folders.require_alike(pieces, [shape.schema for shape in shapes])
+    shapes = [source_file.table_size() for source_file in source_files]
+    if len(source_files) > 1:
+        folders.require_alike(source_files, [shape.schema for shape in shapes])
 
     def start(wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
-        for piece in pieces:
-            yield from read_piece(piece, wanted)
+        for source_file in source_files:
+            yield from read_source_file(source_file, wanted)
 
     rows = [shape.rows for shape in shapes if shape.rows is not None]
     known = sum(rows) if len(rows) == len(shapes) else None
     stored = shapes[0].schema
     doubled = 2 if any("halffloat" in str(kind) for kind in stored.types) else 1
     size, buffer = doubled * sum(shape.size for shape in shapes), max(shape.column_buffer for shape in shapes)
-    return Stream(_plain_schema(stored), pieces[0].form, known, size, start, buffer)
+    return Stream(_plain_schema(stored), source_files[0].form, known, size, start, buffer)
 
 
-def read_piece(piece: Piece, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
+def read_source_file(source_file: SourceFile, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
     """The rows of one file, with these columns."""
-    with piece.reading():
-        for batch in piece.batches(wanted.names):
+    with source_file.reading():
+        for batch in source_file.batches(wanted.names):
             for few in _small(plain(batch, wanted)):
-                yield arrow_ipc.copied(few) if piece.form.kind == "arrow" else few  # they may be few rows of a huge batch
-                piece.refuse_change()  # before more of it is looked at: a mapped file that shrank would end the process
+                yield arrow_ipc.copied(few) if source_file.form.kind == "arrow" else few  # they may be few rows of a huge batch
+                source_file.refuse_change()  # before more of it is looked at: a mapped file that shrank would end the process
 
 
 def _small(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

@@ -17,7 +17,7 @@ from kohort.tables.files import arrow_file as arrow_ipc
 from kohort.tables.files import csv_dialect as csv_text
 from kohort.tables.files import file_sets as folders
 from kohort.tables.files.registry import COMPRESSIONS, KINDS, FileKind, Format, format_of, kind_of
-from kohort.tables.files.source_file import Piece
+from kohort.tables.files.source_file import SourceFile
 from kohort.tables.locations import local
 from kohort.tables.streams import Origin, Stream, plain
 
@@ -55,8 +55,8 @@ def read(source: Any, encoding: str | None = None, wanted: Collection[str] = ())
     """
     origin: Origin
     if isinstance(source, (str, os.PathLike)):
-        pieces = folders.pieces_of(local(source), encoding)
-        table, origin = folders.read(pieces), pieces[0].form
+        source_files = folders.source_files_of(local(source), encoding)
+        table, origin = folders.read(source_files), source_files[0].form
     elif (taken := frames.take_in(source, wanted)) is not None:
         table, origin = taken
     else:
@@ -70,7 +70,7 @@ def open_stream(source: Any, encoding: str | None = None, wanted: Collection[str
     """What `read` reads, batch by batch, as often as asked. Data frames are in memory already; a stream of them is taken in."""
     if not isinstance(source, (str, os.PathLike)):
         return streams.of_table(*read(source, encoding, wanted))
-    stream = streams.of_pieces(folders.pieces_of(local(source), encoding))
+    stream = streams.of_source_files(folders.source_files_of(local(source), encoding))
     require_distinct(stream.schema.names)
     return stream
 
@@ -82,17 +82,17 @@ def is_one_file(source: Any) -> bool:
 
 def format_in(path: Path, encoding: str | None = None) -> Format:
     """The format of what is there: by its name; the encoding and the delimiter of text by its first lines."""
-    return folders.pieces_of(path, encoding)[0].form
+    return folders.source_files_of(path, encoding)[0].form
 
 
 def column_names(path: Path, form: Format) -> list[str]:
     """The columns of a file, without reading its rows."""
-    return list(Piece(path, str(path), form).schema().names)
+    return list(SourceFile(path, str(path), form).schema().names)
 
 
 def unreadable(path: Path, form: Format) -> RequestError:
     """The error for a file that a reader refused."""
-    return RequestError(f"{path} {Piece(path, str(path), form).table.refused()}")
+    return RequestError(f"{path} {SourceFile(path, str(path), form).table.refused()}")
 
 
 def require_distinct(names: list[str]) -> None:

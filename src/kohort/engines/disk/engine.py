@@ -34,8 +34,8 @@ from kohort.publishing.publish import Publication
 from kohort.schema import columns as schema
 from kohort.schema.columns import Schema
 from kohort.tables import frames, staging, tables
-from kohort.tables.frames import FrameKind
-from kohort.tables.locations import Place, local
+from kohort.tables.frames import FrameLibrary
+from kohort.tables.locations import Location, local
 from kohort.tables.streams import Stream
 from kohort.tables.tables import Format
 from kohort.utility.aligned import Pair
@@ -67,7 +67,7 @@ class DiskEngine:
         self._partition: DiskPartition
         self._shuffle: Shuffle | None = None
 
-    def require_target(self, target: Place, force: bool, sources: Sequence[Any]) -> None:
+    def require_target(self, target: Location, force: bool, sources: Sequence[Any]) -> None:
         require_file(target, force, sources)
 
     def read(self, source: Any) -> None:
@@ -146,12 +146,12 @@ class DiskEngine:
             batches = list(self._batches(None, originals := self._folder / "originals.parquet"))
             table = pa.Table.from_batches(batches, publishing.release_schema(self._schema, self._stream.schema))
             release, origin = table, self._stream.origin
-            if isinstance(origin, FrameKind):
+            if isinstance(origin, FrameLibrary):
                 release = frames.give_back(table, origin, self._schema.carried)
                 table = tables.read(release)[0] if origin.readable_again else table
         return release, self._audited(table, None, originals)
 
-    def release_file(self, target: Place, force: bool) -> Evidence:
+    def release_file(self, target: Location, force: bool) -> Evidence:
         path = local(target)
         origin = self._stream.origin
         form = tables.format_of(path, origin.delimiter if isinstance(origin, Format) else ",")

@@ -49,7 +49,7 @@ from kohort.publishing.publish import Boxes
 from kohort.schema import columns as schema
 from kohort.schema.columns import Schema
 from kohort.tables import tables
-from kohort.tables.locations import Place
+from kohort.tables.locations import Location
 from kohort.tables.tables import Format
 from kohort.utility.aligned import Pair
 from kohort.utility.loss import Sums
@@ -90,7 +90,7 @@ class SparkEngine:
 
     # --- steps
 
-    def require_target(self, target: Place, force: bool, sources: Sequence[Any]) -> None:
+    def require_target(self, target: Location, force: bool, sources: Sequence[Any]) -> None:
         _format_of(target)
         if isinstance(target, Path):
             tables.require_other(target, sources)
@@ -207,7 +207,7 @@ class SparkEngine:
                 require_passed(evidence)
         return release, evidence
 
-    def release_file(self, target: Place, force: bool) -> Evidence:
+    def release_file(self, target: Location, force: bool) -> Evidence:
         form = _format_of(target, self._form)
         with ExitStack() as stack:
             stack.enter_context(speaking_plainly(f"{target} could not be written"))
@@ -362,7 +362,7 @@ class SparkEngine:
         return audited(self._proof, self._names(), release, self._rows, proven)
 
 
-def _format_of(target: Place, source: Format | None = None) -> Format:
+def _format_of(target: Location, source: Format | None = None) -> Format:
     form = tables.format_of(Path(target), source.delimiter if source is not None else ",")
     if form.kind == "arrow" or form.compression:
         raise RequestError("Spark writes folders of Parquet or CSV files. Name the release .parquet or .csv.")

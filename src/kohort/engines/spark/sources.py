@@ -22,8 +22,8 @@ from kohort.engines.spark.session import Batches, speaking_plainly, telling
 from kohort.errors import RequestError, listed
 from kohort.tables import streams, tables
 from kohort.tables.files import file_sets as folders
-from kohort.tables.files.source_file import Piece
-from kohort.tables.locations import place_of
+from kohort.tables.files.source_file import SourceFile
+from kohort.tables.locations import location_of
 from kohort.tables.tables import Format
 
 ZONE = "spark.sql.session.timeZone"
@@ -58,13 +58,15 @@ def read(spark: Any, source: Any, encoding: str | None) -> Source:
             return _of_frame(source)
         if not isinstance(source, (str, os.PathLike)):  # small enough to be at hand
             return _of_table(spark, tables.read(source, encoding)[0])
-        place = place_of(source)
+        place = location_of(source)
         if isinstance(place, str):
             return _at_address(spark, place)
         if "/" not in str(place) and not place.exists() and not tables.kind_of(place) and _is_table(spark, str(place)):
             return _of_frame(spark.table(str(place)))
-        pieces = folders.pieces_of(place, encoding)
-        return _of_parquet(spark, pieces, place) if pieces[0].form.kind == "parquet" else _of_pieces(spark, pieces)
+        source_files = folders.source_files_of(place, encoding)
+        return (
+            _of_parquet(spark, source_files, place) if source_files[0].form.kind == "parquet" else _of_pieces(spark, source_files)
+        )
 
 
 def _is_table(spark: Any, name: str) -> bool:
@@ -151,36 +153,40 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 # --- files that this machine sees
 
 
-def _of_pieces(spark: Any, pieces: Sequence[Piece]) -> Source:
+def _of_pieces(spark: Any, source_files: Sequence[SourceFile]) -> Source:
     """Each file by one task."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    schema = streams.of_pieces(pieces).schema
+    schema = streams.of_source_files(source_files).schema
     tables.require_distinct(schema.names)
     kinds = pa.schema([(field.name, _plain(field.type)) for field in schema])
     _require_types(kinds, pa.types.is_unsigned_integer)
     columns = from_arrow_schema(pa.schema(list(zip(_by_place(kinds), kinds.types, strict=True))))
-    numbers = spark.range(0, len(pieces), 1, len(pieces))
+    numbers = spark.range(0, len(source_files), 1, len(source_files))
     return Source(
-        numbers.mapInArrow(telling(_reading(pieces, kinds)), columns), kinds, pieces[0].form, _uris(pieces), is_slow=True
+        numbers.mapInArrow(telling(_reading(source_files, kinds)), columns),
+        kinds,
+        source_files[0].form,
+        _uris(source_files),
+        is_slow=True,
     )
 
 
-def _reading(pieces: Sequence[Piece], wanted: pa.Schema) -> Callable[[Batches], Batches]:
+def _reading(source_files: Sequence[SourceFile], wanted: pa.Schema) -> Callable[[Batches], Batches]:
     names = _by_place(wanted)
 
     def run(batches: Batches) -> Batches:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                for rows in streams.read_piece(pieces[number], wanted):
+                for rows in streams.read_source_file(source_files[number], wanted):
                     yield pa.record_batch(rows.columns, names=names)
 
     return run
 
 
-def _of_parquet(spark: Any, pieces: Sequence[Piece], place: Path) -> Source:
+def _of_parquet(spark: Any, source_files: Sequence[SourceFile], place: Path) -> Source:
     """By Spark, after a look at what the files hold."""
-    own = streams.of_pieces(pieces).schema
+    own = streams.of_source_files(source_files).schema
     tables.require_distinct(own.names)
     _require_types(own)
     folded = [name.casefold() for name in own.names]
@@ -190,9 +196,11 @@ def _of_parquet(spark: Any, pieces: Sequence[Piece], place: Path) -> Source:
     reader = spark.read
     if folders.is_many(place):
         reader = reader.option("basePath", escaped(str(folders.base_of(place).absolute())))
-    frame = _keys_as_text(reader, [escaped(str(piece.path.absolute())) for piece in pieces], set(pieces[0].keys))
-    found = _of_frame(frame.select(*(frame[f"`{name.replace('`', '``')}`"] for name in own.names)), pieces[0].form)
-    return Source(found.cells, _own_zones(own, found.kinds), found.form, _uris(pieces))
+    frame = _keys_as_text(
+        reader, [escaped(str(source_file.path.absolute())) for source_file in source_files], set(source_files[0].keys)
+    )
+    found = _of_frame(frame.select(*(frame[f"`{name.replace('`', '``')}`"] for name in own.names)), source_files[0].form)
+    return Source(found.cells, _own_zones(own, found.kinds), found.form, _uris(source_files))
 
 
 def _require_types(schema: pa.Schema, *more: Callable[[pa.DataType], bool]) -> None:
@@ -227,8 +235,8 @@ def escaped(path: str) -> str:
     return WILD.sub(r"\\\1", path)
 
 
-def _uris(pieces: Sequence[Piece]) -> tuple[str, ...]:
-    return tuple(piece.path.absolute().as_uri() for piece in pieces)
+def _uris(source_files: Sequence[SourceFile]) -> tuple[str, ...]:
+    return tuple(source_file.path.absolute().as_uri() for source_file in source_files)
 
 
 # --- addresses

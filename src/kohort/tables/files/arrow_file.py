@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from kohort.tables.files.read_errors import NO_ARROW
-from kohort.tables.files.table_size import Shape
+from kohort.tables.files.table_size import TableSize
 
 FILE_BEGINS = b"ARROW1"
 STREAM_ENDS = b"\xff\xff\xff\xff\0\0\0\0"
@@ -25,7 +25,7 @@ class ArrowTable:
         with pa.OSFile(str(self.path)) as file:
             return _open(file).schema
 
-    def shape(self) -> Shape:
+    def table_size(self) -> TableSize:
         """Its size by its first batch, for what is packed takes more room than in the file."""
         size = self.path.stat().st_size
         with pa.memory_map(str(self.path)) as file:
@@ -34,10 +34,10 @@ class ArrowTable:
             begin = file.tell()
             first = next(_batches(reader), None)
             if first is None or not first.num_rows:
-                return Shape(reader.schema, rows, size)
+                return TableSize(reader.schema, rows, size)
             unpacked, read = first.get_total_buffer_size(), file.tell() - begin  # only a stream moves on
             share = read / size if read > 0 else first.num_rows / max(rows or 0, first.num_rows)
-            return Shape(reader.schema, rows, max(size, int(unpacked / share)))
+            return TableSize(reader.schema, rows, max(size, int(unpacked / share)))
 
     def read(self) -> pa.Table:
         """All of it in memory: a mapped source could change, or shrink, under a run."""

@@ -17,7 +17,7 @@ import pyarrow.csv as pacsv
 from kohort.errors import RequestError
 from kohort.tables.files import csv_dialect as csv_text
 from kohort.tables.files import csv_structure as csv_rows
-from kohort.tables.files.table_size import Shape
+from kohort.tables.files.table_size import TableSize
 from kohort.tables.files.text_stream import TextFile
 
 PARSED_AT_ONCE = 4  # pieces, each in memory as text and as cells
@@ -34,14 +34,14 @@ class CsvTable:
     def schema(self) -> pa.Schema:
         return pa.schema([(name, pa.string()) for name in csv_text.column_names(self.file, self.delimiter)])
 
-    def shape(self) -> Shape:
+    def table_size(self) -> TableSize:
         """Its size by the cells of its first lines: short ones take more room than in the file."""
         schema = self.schema()
         with self.file.open_bytes() as stream:
             head = stream.read(csv_rows.PIECE)
         text = self.file.size()
         cells = len(schema) * max(1, head.count(b"\n")) * text / max(1, len(head))
-        return Shape(schema, None, int(text + PLACE * cells))
+        return TableSize(schema, None, int(text + PLACE * cells))
 
     def read(self) -> pa.Table:
         schema = self.schema()

@@ -20,7 +20,7 @@ from kohort.errors import RequestError, listed
 from kohort.tables.files import registry as formats
 from kohort.tables.files.read_errors import reading
 from kohort.tables.files.registry import FileKind
-from kohort.tables.files.source_file import Piece
+from kohort.tables.files.source_file import SourceFile
 
 WILDCARDS = "*?["
 NOTES = ".txt"
@@ -36,14 +36,14 @@ def is_many(path: Path) -> bool:
         return False
 
 
-def pieces_of(source: Path, encoding: str | None = None) -> list[Piece]:
+def source_files_of(source: Path, encoding: str | None = None) -> list[SourceFile]:
     """The file that a path names, or those of a folder or pattern in the order of their names."""
     if not is_many(source):
-        return [Piece.at(source, str(source), encoding, {})]
+        return [SourceFile.at(source, str(source), encoding, {})]
     with reading(str(source), lambda: "cannot be read."):
         files = _files_of(source)
     return [
-        Piece.at(file, f"File {number} of {source} ({file.name})", encoding, _keys(parts[:-1]))
+        SourceFile.at(file, f"File {number} of {source} ({file.name})", encoding, _keys(parts[:-1]))
         for number, (file, parts) in enumerate(files.items(), start=1)
     ]
 
@@ -114,27 +114,29 @@ def _keys(folders: Sequence[str]) -> dict[str, str | None]:
     return {unquote(key): None if value == MISSING else unquote(value) for key, equals, value in pairs if key and equals}
 
 
-def read(pieces: Sequence[Piece]) -> pa.Table:
+def read(source_files: Sequence[SourceFile]) -> pa.Table:
     """The rows of all files, one file after the other. Their columns must agree before any row is read."""
-    if len(pieces) == 1:
-        return pieces[0].read()
-    require_alike(pieces, [piece.schema() for piece in pieces])
-    tables = [piece.read() for piece in pieces]
+    if len(source_files) == 1:
+        return source_files[0].read()
+    require_alike(source_files, [source_file.schema() for source_file in source_files])
+    tables = [source_file.read() for source_file in source_files]
     names = tables[0].column_names
     return pa.concat_tables(pa.table([table.column(name) for name in names], names) for table in tables)  # without notes
 
 
-def require_alike(pieces: Sequence[Piece], schemas: Sequence[pa.Schema]) -> None:
+def require_alike(source_files: Sequence[SourceFile], schemas: Sequence[pa.Schema]) -> None:
     """Refuse files whose columns differ from those of the first, in name or type. Their order may differ."""
-    for piece, schema in zip(pieces, schemas, strict=True):
+    for source_file, schema in zip(source_files, schemas, strict=True):
         if len(set(schema.names)) < len(schema.names):
-            raise RequestError(f"{piece.title} has several columns of one name, or one that its folder names too. Rename them.")
+            raise RequestError(
+                f"{source_file.title} has several columns of one name, or one that its folder names too. Rename them."
+            )
     first = schemas[0]
-    for piece, schema in zip(pieces, schemas, strict=True):
-        problems = _unlike(first, schema) if piece.form.kind != "csv" else _unlike_text(first, schema)
+    for source_file, schema in zip(source_files, schemas, strict=True):
+        problems = _unlike(first, schema) if source_file.form.kind != "csv" else _unlike_text(first, schema)
         if problems:
             told = "; ".join(problems)
-            raise RequestError(f"{piece.title} differs from the first file: {told}. Give all files the same columns.")
+            raise RequestError(f"{source_file.title} differs from the first file: {told}. Give all files the same columns.")
 
 
 def _unlike(first: pa.Schema, here: pa.Schema) -> list[str]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kohort.tables.files.read_errors import NO_PARQUET
-from kohort.tables.files.table_size import BYTES_AT_ONCE, ROWS_AT_ONCE, Shape, growing_bytes
+from kohort.tables.files.table_size import BYTES_AT_ONCE, ROWS_AT_ONCE, TableSize, growing_bytes
 
 VALID = 1 / 8  # bytes by which a cell says that it is not missing
 BUFFER = 1 << 18  # bytes of a column that are read together
@@ -28,12 +28,12 @@ class ParquetTable:
     def schema(self) -> pa.Schema:
         return pq.read_schema(self.path)
 
-    def shape(self) -> Shape:
+    def table_size(self) -> TableSize:
         with self._open(MANY) as file:
             schema = file.schema_arrow
             sizes = _Sizes(file, schema.names)
             size = int(sum(map(sizes.bytes_of, range(file.num_row_groups))))
-            return Shape(schema, file.metadata.num_rows, size, sizes.column_buffer())
+            return TableSize(schema, file.metadata.num_rows, size, sizes.column_buffer())
 
     def read(self) -> pa.Table:
         return pq.ParquetFile(self.path).read()

@@ -18,7 +18,7 @@ from kohort.tables.files.csv_reader import CsvTable
 from kohort.tables.files.parquet_file import ParquetTable
 from kohort.tables.files.read_errors import reading
 from kohort.tables.files.registry import Format
-from kohort.tables.files.table_size import ROWS_AT_ONCE, Shape
+from kohort.tables.files.table_size import ROWS_AT_ONCE, TableSize
 
 
 class StoredTable(Protocol):
@@ -26,7 +26,7 @@ class StoredTable(Protocol):
 
     def schema(self) -> pa.Schema: ...
 
-    def shape(self) -> Shape: ...
+    def table_size(self) -> TableSize: ...
 
     def read(self) -> pa.Table: ...
 
@@ -40,7 +40,7 @@ class StoredTable(Protocol):
 
 
 @dataclass(frozen=True)
-class Piece:
+class SourceFile:
     """A file of a known format. `keys` are the columns that its folders give it."""
 
     path: Path
@@ -51,7 +51,7 @@ class Piece:
     """How the file was when it was opened: rows that are read twice must be the same rows."""
 
     @classmethod
-    def at(cls, path: Path, title: str, encoding: str | None, keys: dict[str, str | None]) -> Piece:
+    def at(cls, path: Path, title: str, encoding: str | None, keys: dict[str, str | None]) -> SourceFile:
         stamp = _stamp(path)
         return cls(path, title, formats.format_in(path, title, encoding), keys, stamp)
 
@@ -77,12 +77,12 @@ class Piece:
             _require_names(schema)
         return self._with_keys(schema)
 
-    def shape(self) -> Shape:
+    def table_size(self) -> TableSize:
         with self.reading():
-            shape = self.table.shape()
+            shape = self.table.table_size()
             _require_names(shape.schema)
         added = shape.size // max(1, len(shape.schema)) * len(self.keys)  # as if they were like the others
-        return Shape(self._with_keys(shape.schema), shape.rows, shape.size + added, shape.column_buffer)
+        return TableSize(self._with_keys(shape.schema), shape.rows, shape.size + added, shape.column_buffer)
 
     def read(self) -> pa.Table:
         with self.reading():

@@ -11,7 +11,7 @@ BYTES_AT_ONCE = 1 << 25
 
 
 @dataclass(frozen=True)
-class Shape:
+class TableSize:
     """Columns, rows (None if only reading tells) and bytes it takes in memory, rather too many than too few."""
 
     schema: pa.Schema

@@ -13,12 +13,12 @@ from typing import Any
 import pyarrow as pa
 
 from kohort.tables.frames.arrow_table import take_arrow, take_other
-from kohort.tables.frames.frame_library import FrameKind, is_of, plain, rebuilt, without_dictionaries
+from kohort.tables.frames.frame_library import FrameLibrary, is_of, plain, rebuilt, without_dictionaries
 
-__all__ = ["FrameKind", "give_back", "index_names", "rebuilt", "take_in", "without_dictionaries"]
+__all__ = ["FrameLibrary", "give_back", "index_names", "rebuilt", "take_in", "without_dictionaries"]
 
 
-def take_in(source: Any, wanted: Collection[str] = ()) -> tuple[pa.Table, FrameKind] | None:
+def take_in(source: Any, wanted: Collection[str] = ()) -> tuple[pa.Table, FrameLibrary] | None:
     """A data frame as an Arrow table, and its kind; None for what is no data frame.
 
     The index of a pandas frame is left behind, but for the levels that `wanted` names: they become its first columns.
@@ -50,7 +50,7 @@ def take_in(source: Any, wanted: Collection[str] = ()) -> tuple[pa.Table, FrameK
     return plain(table), kind
 
 
-def give_back(table: pa.Table, kind: FrameKind, carried: Collection[str]) -> Any:
+def give_back(table: pa.Table, kind: FrameLibrary, carried: Collection[str]) -> Any:
     """A release as a frame of the kind that its source was.
 
     `carried` names the columns that are published as they were: they get the type they had, less the categories that no
@@ -69,7 +69,7 @@ def index_names(source: Any) -> list[str]:
     return list(levels(native))
 
 
-def _take_wrapped(source: Any, wanted: Collection[str]) -> tuple[pa.Table, FrameKind] | None:
+def _take_wrapped(source: Any, wanted: Collection[str]) -> tuple[pa.Table, FrameLibrary] | None:
     """A frame that is wrapped by narwhals is given back wrapped."""
     taken = take_in(source.to_native(), wanted)
     if taken is None:
@@ -81,4 +81,4 @@ def _take_wrapped(source: Any, wanted: Collection[str]) -> tuple[pa.Table, Frame
         return nw.from_native(give_back(table, inner, carried))
 
     table, inner = taken
-    return table, FrameKind(f"narwhals {inner.name}", wrap, inner.readable_again)
+    return table, FrameLibrary(f"narwhals {inner.name}", wrap, inner.readable_again)

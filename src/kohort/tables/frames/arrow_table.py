@@ -8,17 +8,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from kohort.tables.frames.frame_library import REFUSALS, FrameKind, cast, reading, rebuilt, values
+from kohort.tables.frames.frame_library import READ_ERRORS, FrameLibrary, cast, reading, rebuilt, values
 
 
-def take_arrow(source: Any) -> tuple[pa.Table, FrameKind]:
+def take_arrow(source: Any) -> tuple[pa.Table, FrameLibrary]:
     types = {field.name: rebuilt(field.type, lambda kind: kind) for field in source.schema}
     shape = type(source) if isinstance(source, (pa.RecordBatch, pa.RecordBatchReader)) else pa.Table
     if isinstance(source, pa.RecordBatchReader):
         with reading("record batch reader"):
             source = source.read_all()
     table = pa.Table.from_batches([source]) if isinstance(source, pa.RecordBatch) else source
-    return table, FrameKind(f"pyarrow {shape.__name__}", partial(_to_arrow, types, shape), shape is not pa.RecordBatchReader)
+    return table, FrameLibrary(f"pyarrow {shape.__name__}", partial(_to_arrow, types, shape), shape is not pa.RecordBatchReader)
 
 
 def _to_arrow(types: Mapping[str, pa.DataType], shape: Any, table: pa.Table, carried: Collection[str]) -> Any:
@@ -32,7 +32,7 @@ def _to_arrow(types: Mapping[str, pa.DataType], shape: Any, table: pa.Table, car
     return table.to_reader() if shape is pa.RecordBatchReader else table
 
 
-def take_other(source: Any) -> tuple[pa.Table, FrameKind] | None:
+def take_other(source: Any) -> tuple[pa.Table, FrameLibrary] | None:
     import narwhals as nw
 
     frame = nw.from_native(source, pass_through=True)
@@ -40,12 +40,12 @@ def take_other(source: Any) -> tuple[pa.Table, FrameKind] | None:
         lazy, library = isinstance(frame, nw.LazyFrame), frame.implementation
         with reading(f"{library.value} frame"):
             table = frame.collect("pyarrow").to_native() if isinstance(frame, nw.LazyFrame) else frame.to_arrow()
-        return table, FrameKind(f"{library.value} {type(source).__name__}", partial(_to_other, library, lazy))
+        return table, FrameLibrary(f"{library.value} {type(source).__name__}", partial(_to_other, library, lazy))
     if not hasattr(source, "__arrow_c_stream__"):
         return None
     try:
         reader = pa.RecordBatchReader.from_stream(source)
-    except REFUSALS:  # a stream of single values: a series, an array
+    except READ_ERRORS:  # a stream of single values: a series, an array
         return None
     with reading("Arrow stream"):
         return take_arrow(reader.read_all())

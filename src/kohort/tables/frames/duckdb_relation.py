@@ -10,20 +10,20 @@ from typing import Any
 import pyarrow as pa
 
 from kohort.errors import RequestError
-from kohort.tables.frames.frame_library import FrameKind, reading, unfit, values
+from kohort.tables.frames.frame_library import FrameLibrary, reading, unfit, values
 
 _ENUM = re.compile(r"ENUM\((?:'(?:[^']|'')*'(?:, )?)+\)")
 _CHANGED_BY_ARROW = re.compile(r"\b(BIT|UHUGEINT|TIME WITH TIME ZONE)\b")  # DuckDB exports other values than it holds
 
 
-def take_duckdb(relation: Any) -> tuple[pa.Table, FrameKind]:
+def take_duckdb(relation: Any) -> tuple[pa.Table, FrameLibrary]:
     kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
     problems = [unfit(name, kind) for name, kind in kinds.items() if _CHANGED_BY_ARROW.search(_ENUM.sub("", kind))]
     if problems:
         raise RequestError(problems)
     with reading("DuckDB relation"):
         table = relation.to_arrow_table()
-    return table, FrameKind("DuckDB relation", partial(_to_duckdb, relation, kinds))
+    return table, FrameLibrary("DuckDB relation", partial(_to_duckdb, relation, kinds))
 
 
 def _to_duckdb(relation: Any, kinds: Mapping[str, str], table: pa.Table, carried: Collection[str]) -> Any:

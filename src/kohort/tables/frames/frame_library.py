@@ -12,11 +12,11 @@ import pyarrow as pa
 
 from kohort.errors import MachineError, RequestError
 
-REFUSALS = (pa.ArrowException, TypeError, ValueError, OverflowError)  # of a column that does not fit into Arrow
+READ_ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError)  # of a column that does not fit into Arrow
 
 
 @dataclass(frozen=True)
-class FrameKind:
+class FrameLibrary:
     """What a table was taken from, which is what its release is given back as."""
 
     name: str
@@ -25,7 +25,7 @@ class FrameKind:
     """A stream is gone once it was read, so its release can be looked at only before it is given back."""
 
     def __repr__(self) -> str:  # types of categories hold their values, so none is shown
-        return f"FrameKind({self.name!r})"
+        return f"FrameLibrary({self.name!r})"
 
 
 def is_of(source: Any, library: str, *names: str) -> bool:
@@ -56,7 +56,7 @@ def column_by_column(columns: Mapping[str, Any], convert: Callable[[str, Any], p
             problems += error.problems
         except (MemoryError, pa.ArrowMemoryError):
             raise MachineError("The data frame does not fit into memory.") from None
-        except REFUSALS:
+        except READ_ERRORS:
             problems.append(unfit(name, column.dtype))
     if problems:
         raise RequestError(problems)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.errors import RequestError
-from kohort.tables.frames.frame_library import FrameKind, cast, column_by_column, values
+from kohort.tables.frames.frame_library import FrameLibrary, cast, column_by_column, values
 
 
 def levels(frame: Any) -> dict[str, int]:
@@ -26,12 +26,12 @@ def levels(frame: Any) -> dict[str, int]:
     return {name: number for number, name in enumerate(names) if isinstance(name, str) and name not in frame.columns}
 
 
-def take_pandas(frame: Any, wanted: Collection[str]) -> tuple[pa.Table, FrameKind]:
+def take_pandas(frame: Any, wanted: Collection[str]) -> tuple[pa.Table, FrameLibrary]:
     _require_names(frame.columns)
     asked = [(name, frame.index.get_level_values(at).to_series()) for name, at in levels(frame).items() if name in wanted]
     columns = dict([*asked, *frame.items()])
     dtypes = {name: column.dtype for name, column in columns.items()}
-    return column_by_column(columns, _from_pandas), FrameKind("pandas DataFrame", partial(_to_pandas, dtypes))
+    return column_by_column(columns, _from_pandas), FrameLibrary("pandas DataFrame", partial(_to_pandas, dtypes))
 
 
 def _require_names(columns: Any) -> None:

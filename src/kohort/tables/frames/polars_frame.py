@@ -8,17 +8,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from kohort.tables.frames.frame_library import FrameKind, column_by_column, reading, values
+from kohort.tables.frames.frame_library import FrameLibrary, column_by_column, reading, values
 
 
-def take_polars(source: Any) -> tuple[pa.Table, FrameKind]:
+def take_polars(source: Any) -> tuple[pa.Table, FrameLibrary]:
     import polars as pl
 
     lazy = isinstance(source, pl.LazyFrame)
     with reading("polars LazyFrame"):
         frame = source.collect() if lazy else source
     table = column_by_column({series.name: series for series in frame}, _from_polars)
-    return table, FrameKind(f"polars {type(source).__name__}", partial(_to_polars, dict(frame.schema), lazy))
+    return table, FrameLibrary(f"polars {type(source).__name__}", partial(_to_polars, dict(frame.schema), lazy))
 
 
 def _from_polars(_name: str, column: Any) -> pa.ChunkedArray:
