@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +26,7 @@ from kohort.report.audit_figures import Pictures
 from kohort.schema.columns import require_names, unknown_columns
 from kohort.tables import frames, tables
 from kohort.tables.locations import Location, location_of
-from kohort.tables.tables import Format
+from kohort.tables.tables import FileFormat, Source
 from kohort.utility.loss import Loss
 from kohort.utility.queries.answers import Answers
 from kohort.verification.any_file import Asked
@@ -170,6 +170,7 @@ def anonymize(
     job = Job.build(job, **settings).with_seed()
     target = location_of(output) if output is not None else None
     progress = progress or Progress(job.threads)
+    source = tables.open_source(source, job.encoding, job.columns)
     engine = engine_for(job, source, progress, spark)
     if target is not None:
         engine.require_target(target, force, [*read_from, *job.files()])
@@ -224,13 +225,14 @@ def inspect(
     """What is in this table? Types, what singles people out, and a job to start from, each guess with its reason."""
     progress = progress or Progress()
     with progress.step("read"):
-        table, origin = tables.read(source, encoding, frames.index_names(source))
-        if isinstance(origin, Format) and origin.kind == "csv":
+        opened = tables.open_source(source, encoding, frames.index_names(source))
+        table = opened.read()
+        if opened.holds_text:
             require_names(table.column_names)
     tokens = (missing,) if isinstance(missing, str) else tuple(missing)
-    where = os.fspath(source) if isinstance(origin, Format) else None
+    where = os.fspath(source) if opened.is_named else None
     found = inspect_table(table, missing=tokens, encoding=encoding, source=where, progress=progress)
-    if isinstance(origin, Format) and origin.kind == "csv":
+    if opened.holds_text:
         require_header(found)
     return found
 
@@ -260,14 +262,14 @@ def audit(
         # A job speaks of the source; its identifiers and dropped columns are not in the release.
         quasi = [published for name in job.names("quasi") for published, _statistic in job.columns[name].published(name)]
         layout = Layout(quasi, job.names("sensitive"), job.names("other"))
-        release, form = _to_audit(source, encoding, layout.aliases.values())
-        names = columns_of(release, form)
+        release, file_format = _to_audit(tables.open_source(source, encoding, layout.aliases.values()))
+        names = columns_of(release, file_format)
         tables.require_distinct(names)
         wrong = unknown_columns(layout.aliases.values(), names)
         if wrong:
             raise RequestError(wrong)
-        asked = Asked.of(job, release, names)
-        with release_view(release, form, layout, progress.threads, asked.units, asked.grounds) as run:
+        asked = Asked.of(job, release, file_format, names)
+        with release_view(release, file_format, layout, progress.threads, asked.units, asked.grounds) as run:
             evidence = auditor.audit(
                 run,
                 layout,
@@ -287,10 +289,10 @@ def audit(
             return evidence
 
 
-def _to_audit(source: Any, encoding: str | None, wanted: Collection[str]) -> tuple[pa.Table | Path, Format | None]:
-    """A Parquet file is asked where it lies; a CSV file is read as `anonymize` reads it, so that both see the same cells."""
-    if tables.is_one_file(source):
-        form = tables.format_in(Path(source), encoding)
-        if form.kind == "parquet":
-            return Path(source), form
-    return tables.read(source, encoding, wanted)[0], None
+def _to_audit(source: Source) -> tuple[pa.Table | Path, FileFormat | None]:
+    """A file that DuckDB reads itself, with its format; otherwise a table, read as `anonymize` reads it."""
+    if source.is_one_file:
+        file_format = source.file_format
+        if file_format is not None and file_format.is_audited_in_place:
+            return Path(source.given), file_format
+    return source.read(), None

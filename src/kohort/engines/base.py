@@ -77,7 +77,7 @@ class Engine(Protocol):
         """Refuse a target that cannot be written, or that the run reads from, before any work is done. If a file is wanted."""
 
     def read(self, source: Any) -> None:
-        """Take the source in, and bind the job's columns to it."""
+        """Read the source, a `Source` or what a user may give as a table, and bind the job's columns to it."""
 
     def encode(self) -> None:
         """Quasi-identifiers to codes."""

@@ -8,7 +8,6 @@ from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from kohort.auditor import Check, Layout, Run, grid
 from kohort.auditor.promises import Ground
@@ -18,6 +17,8 @@ from kohort.job.job import Job
 from kohort.schema.columns import Schema, load_trees
 from kohort.schema.promises import Secrecy
 from kohort.tables import tables
+from kohort.tables.tables import FileFormat
+from kohort.verification.duckdb_views import known
 from kohort.verification.expected import grounds_of
 
 UNSEEN = "rows were counted: which of them belong to one person cannot be seen in the file"
@@ -36,11 +37,11 @@ class Asked:
     not_run: Sequence[Check]
 
     @classmethod
-    def of(cls, job: Job, release: pa.Table | Path, names: Sequence[str]) -> Asked:
+    def of(cls, job: Job, release: pa.Table | Path, file_format: FileFormat | None, names: Sequence[str]) -> Asked:
         secrecy, not_run, units = job.secrecy(), [], None
         for unit in job.names("unit"):
             if unit in names:
-                units = {"u1": tables.as_text(_columns(release, [unit]).column(unit))}
+                units = {"u1": tables.as_text(_columns(release, file_format, [unit]).column(unit))}
                 continue
             # Not passed: who asks for persons must not be told that rows are enough.
             not_run.append(Check("persons", "seen", "not in the file", "fail", f"{UNSEEN}; --drop {unit} asks for rows"))
@@ -52,7 +53,7 @@ class Asked:
         untyped = [one for one in quasi if one.kind is None and one.step is None and one.hierarchy is None]
         if job.ranges == "grid" and untyped:
             not_run.append(Check("grid", 0, None, "not run", "columns whose type the job does not say: their step is not known"))
-        return cls(secrecy, _grounds(job, release, secrecy), units, _steps(job), not_run)
+        return cls(secrecy, _grounds(job, release, file_format, secrecy), units, _steps(job), not_run)
 
     def grid(self, run: Run, layout: Layout) -> list[Check]:
         """Whether ranges end on the grid that the job asks for."""
@@ -60,7 +61,9 @@ class Asked:
         return [grid.check(run, steps, commas=steps)] if steps else []
 
 
-def _grounds(job: Job, release: pa.Table | Path, secrecy: Mapping[str, Secrecy]) -> dict[str, Ground]:
+def _grounds(
+    job: Job, release: pa.Table | Path, file_format: FileFormat | None, secrecy: Mapping[str, Secrecy]
+) -> dict[str, Ground]:
     """How far values are apart, where that takes a tree or an order."""
     measured = {
         name: Secrecy(t=asked.t, t_distance=asked.t_distance) for name, asked in secrecy.items() if name in job.measured()
@@ -72,7 +75,7 @@ def _grounds(job: Job, release: pa.Table | Path, secrecy: Mapping[str, Secrecy])
     if problems:
         raise RequestError(problems)
     schema = Schema(job.columns, tuple(measured), trees, job.missing)
-    return grounds_of(sensitive.encode_secrets(_columns(release, list(measured)), schema, measured))
+    return grounds_of(sensitive.encode_secrets(_columns(release, file_format, list(measured)), schema, measured))
 
 
 def _steps(job: Job) -> dict[str, Decimal]:
@@ -84,5 +87,5 @@ def _steps(job: Job) -> dict[str, Decimal]:
     return {name: step for name, step in steps.items() if step is not None}
 
 
-def _columns(release: pa.Table | Path, names: list[str]) -> pa.Table:
-    return release.select(names) if isinstance(release, pa.Table) else pq.ParquetFile(release).read(names)
+def _columns(release: pa.Table | Path, file_format: FileFormat | None, names: list[str]) -> pa.Table:
+    return release.select(names) if isinstance(release, pa.Table) else tables.read_columns(release, known(file_format), names)

@@ -1,85 +1,66 @@
-"""Which format a file's name asks for, and which a file that is there has."""
+"""The one registry of file formats. To add a format, write its file and list it here."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 from kohort.errors import RequestError
-from kohort.tables.files import csv_dialect as csv_text
-from kohort.tables.files import text_stream as text_files
-from kohort.tables.files.csv_reader import CsvTable
+from kohort.tables.files import arrow_file, csv_file, parquet_file
+from kohort.tables.files.file_format import COMPRESSIONS, Compression, FileFormat
 from kohort.tables.files.read_errors import reading
-from kohort.tables.files.text_stream import Compression, TextFile
 
-FileKind = Literal["csv", "parquet", "arrow"]
+_FILES = (csv_file, parquet_file, arrow_file)
+FORMATS: dict[str, type[FileFormat]] = {file.FORMAT.name: file.FORMAT for file in _FILES}
 
-KINDS: dict[FileKind, tuple[str, ...]] = {
-    "csv": (".csv", ".tsv", ".tab", ".txt"),
-    "parquet": (".parquet", ".pq"),
-    "arrow": (".arrow", ".feather", ".ipc"),
-}
-TABBED = (".tsv", ".tab")
-COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd"}
+SPREADSHEETS = (".xlsx", ".xls", ".ods")
 
 
-@dataclass(frozen=True)
-class Format:
-    """How a table lies in a file. The delimiter, the compression and the encoding are those of text."""
-
-    kind: FileKind
-    delimiter: str = ","
-    compression: Compression = None
-    encoding: str = "utf-8"
-
-    def text(self, path: Path, title: str | None = None) -> TextFile:
-        return TextFile(path, self.compression, self.encoding, title)
+def known_suffixes() -> str:
+    """The suffixes of all formats, for messages."""
+    return ", ".join(suffix for file_format in FORMATS.values() for suffix in file_format.suffixes)
 
 
 def suffix_of(path: Path) -> tuple[str, Compression]:
-    """The ending of a name that says a format, and how the file is packed."""
+    """The suffix that names the format, in lower case, and the compression that a second suffix names."""
     *_, before, last = ("", "", *(suffix.lower() for suffix in path.suffixes))
     compression = COMPRESSIONS.get(last)
     return (before if compression else last), compression
 
 
-def kind_of(path: Path) -> FileKind | None:
-    """The kind of file that a name asks for; None if it asks for none."""
+def format_named(path: Path) -> type[FileFormat] | None:
+    """The format that a file name asks for; None if no format has its suffix."""
     suffix, compression = suffix_of(path)
-    kind = next((kind for kind, suffixes in KINDS.items() if suffix in suffixes), None)
-    return kind if kind == "csv" or compression is None else None
+    found = next((file_format for file_format in FORMATS.values() if suffix in file_format.suffixes), None)
+    if found is None or (compression is not None and path.suffix.lower() not in found.compressions):
+        return None
+    return found
 
 
-def format_of(path: Path, delimiter: str = ",") -> Format:
-    """The format that a file's name asks for; `delimiter` is the source's, kept where the name does not ask for another."""
+def format_of(path: Path, source: FileFormat | None = None) -> FileFormat:
+    """The format that a file name asks for. Settings of the `source` format are kept unless the name asks for others."""
     suffix, compression = suffix_of(path)
-    kind = kind_of(path)
-    if kind is None:
-        known = ", ".join(suffix for suffixes in KINDS.values() for suffix in suffixes)
-        sheet = " Save the sheet as CSV." if suffix in (".xlsx", ".xls", ".ods") else ""
-        raise RequestError(f"The name {path.name!r} does not say a format.{sheet} Use one of {known}; text may add .gz or .zst.")
-    if suffix in TABBED:
-        delimiter = "\t"
-    elif suffix == ".csv" and delimiter == "\t":
-        delimiter = ","
-    return Format(kind, delimiter, compression)
+    found = format_named(path)
+    if found is None:
+        sheet = " Save the sheet as CSV." if suffix in SPREADSHEETS else ""
+        raise RequestError(
+            f"The name {path.name!r} does not say a format.{sheet} Use one of {known_suffixes()}; text may add .gz or .zst."
+        )
+    return found.for_name(suffix, compression, source)
 
 
-def format_in(path: Path, title: str, encoding: str | None = None) -> Format:
-    """The format of a file that is there: by its name; the encoding and the delimiter of text by its first lines."""
-    form = format_of(path)
+def detected_format(path: Path, title: str, encoding: str | None = None) -> FileFormat:
+    """The format of an existing file, with the settings that its content shows. `title` is its name in messages."""
+    named = format_of(path)
     with reading(title, lambda: "cannot be read.", path):
         if not path.exists():
             raise RequestError(f"There is no file {title}. Check its name and folder.")
         if not path.is_file():
             raise RequestError(f"{title} is not a file (a pipe, a device). Give a file.")
-    if form.kind != "csv":
-        return form
-    text = form.text(path, title)
-    with reading(title, CsvTable(text, form.delimiter).refused, path):
-        form = replace(form, encoding=text_files.find_encoding(path, form.compression, encoding))
-    text = form.text(path, title)
-    with reading(title, CsvTable(text, form.delimiter).refused, path):
-        preferred = form.delimiter if form.delimiter == "\t" else None
-        return replace(form, delimiter=csv_text.sniff_delimiter(text, preferred))
+    with reading(title, named.open(path, title).read_error, path):
+        return named.detect(path, title, encoding)
+
+
+def format_beginning(content: bytes) -> type[FileFormat] | None:
+    """The format whose files begin with these bytes, if one has such a mark."""
+    marked = (file_format for file_format in FORMATS.values() if file_format.first_bytes)
+    return next((file_format for file_format in marked if content.startswith(file_format.first_bytes)), None)
