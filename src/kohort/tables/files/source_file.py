@@ -62,8 +62,10 @@ class SourceFile:
 
     def read(self) -> pa.Table:
         with self.reading():
+            self.refuse_change()
             table = self.table.read()
             _require_names(table.schema)
+        self.refuse_change()
         for key in self.keys:
             table = table.append_column(key, self._key_column(key, table.num_rows))
         return table
