@@ -135,9 +135,9 @@ class _Sizes:
             yield from (batch for batch in islice(batches, 1) if batch.num_rows)
 
 
-def _width(kind: pa.DataType) -> float | None:
+def _width(data_type: pa.DataType) -> float | None:
     """Bytes of a cell; None if cells differ in width."""
     try:
-        return None if pa.types.is_dictionary(kind) else float(kind.bit_width / 8 + VALID)
+        return None if pa.types.is_dictionary(data_type) else float(data_type.bit_width / 8 + VALID)
     except ValueError:
         return None

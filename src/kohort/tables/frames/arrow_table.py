@@ -1,4 +1,4 @@
-"""pyarrow, whatever streams Arrow, and whatever else narwhals knows."""
+"""pyarrow, other objects that stream Arrow, and other libraries that narwhals knows."""
 
 from __future__ import annotations
 
@@ -12,24 +12,26 @@ from kohort.tables.frames.frame_library import READ_ERRORS, FrameLibrary, cast, 
 
 
 def take_arrow(source: Any) -> tuple[pa.Table, FrameLibrary]:
-    types = {field.name: rebuilt(field.type, lambda kind: kind) for field in source.schema}
-    shape = type(source) if isinstance(source, (pa.RecordBatch, pa.RecordBatchReader)) else pa.Table
+    types = {field.name: rebuilt(field.type, lambda data_type: data_type) for field in source.schema}
+    frame_class = type(source) if isinstance(source, (pa.RecordBatch, pa.RecordBatchReader)) else pa.Table
     if isinstance(source, pa.RecordBatchReader):
         with reading("record batch reader"):
             source = source.read_all()
     table = pa.Table.from_batches([source]) if isinstance(source, pa.RecordBatch) else source
-    return table, FrameLibrary(f"pyarrow {shape.__name__}", partial(_to_arrow, types, shape), shape is not pa.RecordBatchReader)
+    return table, FrameLibrary(
+        f"pyarrow {frame_class.__name__}", partial(_to_arrow, types, frame_class), frame_class is not pa.RecordBatchReader
+    )
 
 
-def _to_arrow(types: Mapping[str, pa.DataType], shape: Any, table: pa.Table, carried: Collection[str]) -> Any:
+def _to_arrow(types: Mapping[str, pa.DataType], frame_class: Any, table: pa.Table, carried: Collection[str]) -> Any:
     columns = [
         cast(column, types[name]) if name in carried else column
         for name, column in zip(table.column_names, table.columns, strict=True)
     ]
     table = pa.table(columns, names=table.column_names)
-    if shape is pa.RecordBatch:
+    if frame_class is pa.RecordBatch:
         return pa.RecordBatch.from_struct_array(table.to_struct_array().combine_chunks())
-    return table.to_reader() if shape is pa.RecordBatchReader else table
+    return table.to_reader() if frame_class is pa.RecordBatchReader else table
 
 
 def take_other(source: Any) -> tuple[pa.Table, FrameLibrary] | None:
@@ -45,7 +47,7 @@ def take_other(source: Any) -> tuple[pa.Table, FrameLibrary] | None:
         return None
     try:
         reader = pa.RecordBatchReader.from_stream(source)
-    except READ_ERRORS:  # a stream of single values: a series, an array
+    except READ_ERRORS:  # not a table: a series, an array
         return None
     with reading("Arrow stream"):
         return take_arrow(reader.read_all())
@@ -62,5 +64,5 @@ def _to_other(library: Any, lazy: bool, table: pa.Table, carried: Collection[str
         if lazy:
             return nw.from_native(plain, eager_only=True).lazy(backend=library).to_native()
         return nw.from_arrow(plain, backend=library).to_native()
-    except Exception:  # noqa: BLE001 - some can only be made inside a session of their own (Spark); Arrow is read by all
+    except Exception:  # noqa: BLE001 - some need a session of their own (Spark); every library reads Arrow
         return plain
