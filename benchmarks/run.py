@@ -100,7 +100,7 @@ def first_look(folder: Path) -> None:
     source = folder / "people.csv"
     source.touch()
     table = pa.table(columns)
-    tables.batches_to_file(table.to_batches(max_chunksize=1 << 16), table.schema, source, tables.Format("csv"))
+    tables.batches_to_file(table.to_batches(max_chunksize=1 << 16), table.schema, source, tables.CsvFormat())
     spent = child("inspect", str(source), "-o", str(folder / "people.toml"))
     line(f"inspect {rows // 10**6} M rows x {len(columns)} columns of CSV, CPU", spent[0], 10, "s")
 

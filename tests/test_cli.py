@@ -374,7 +374,7 @@ def interrupted(source: Path, folder: Path, step: str, number: signal.Signals, m
 def census(folder: Path, rows: int) -> Path:
     table = datasets.census(rows)
     (folder / "census.csv").touch()
-    tables.batches_to_file(table.to_batches(), table.schema, folder / "census.csv", tables.Format("csv"))
+    tables.batches_to_file(table.to_batches(), table.schema, folder / "census.csv", tables.CsvFormat())
     return folder / "census.csv"
 
 

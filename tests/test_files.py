@@ -16,7 +16,9 @@ import pytest
 import kohort as kh
 from kohort.errors import AuditError, MachineError, RequestError
 from kohort.tables import tables
-from kohort.tables.tables import Format
+from kohort.tables.files.arrow_file import ArrowFormat
+from kohort.tables.files.parquet_file import ParquetFormat
+from kohort.tables.tables import CsvFormat
 
 RARE = "Xanthippe-4711"
 FORMATS = ["csv", "tsv", "tab.gz", "txt.zst", "csv.gz", "parquet", "pq", "arrow", "feather", "ipc"]
@@ -29,19 +31,19 @@ CELLS = {"name": ["Renée", "東京 💉", "Łódź"], "sex": ["f", "m", "f"]}
 @pytest.mark.parametrize(
     ("name", "source", "form"),
     [
-        ("a.csv", ",", Format("csv")),
-        ("a.CSV", "\t", Format("csv")),
-        ("a.csv", ";", Format("csv", ";")),
-        ("a.csv.gz", "|", Format("csv", "|", "gzip")),
-        ("a.tsv", ";", Format("csv", "\t")),
-        ("a.tab.zst", ",", Format("csv", "\t", "zstd")),
-        ("a.txt", "\t", Format("csv", "\t")),
-        ("a.b.parquet", ",", Format("parquet")),
-        ("a.feather", ",", Format("arrow")),
+        ("a.csv", ",", CsvFormat()),
+        ("a.CSV", "\t", CsvFormat()),
+        ("a.csv", ";", CsvFormat(";")),
+        ("a.csv.gz", "|", CsvFormat("|", "gzip")),
+        ("a.tsv", ";", CsvFormat("\t")),
+        ("a.tab.zst", ",", CsvFormat("\t", "zstd")),
+        ("a.txt", "\t", CsvFormat("\t")),
+        ("a.b.parquet", ",", ParquetFormat()),
+        ("a.feather", ",", ArrowFormat()),
     ],
 )
 def test_a_name_asks_for_a_format(name, source, form):
-    assert tables.format_of(Path(name), source) == form
+    assert tables.format_of(Path(name), CsvFormat(source)) == form
 
 
 @pytest.mark.parametrize("name", ["a", "a.gz", "a.xlsx", "a.parquet.gz", "a.arrow.zst", "csv", ".csv.gz.gz"])
@@ -55,7 +57,9 @@ def test_a_name_that_asks_for_none(name):
 )
 def test_the_delimiter_of_a_tsv(tmp_path, text, delimiter):
     (tmp_path / "a.tsv").write_text(text, encoding="utf-8")
-    assert tables.format_in(tmp_path / "a.tsv").delimiter == delimiter
+    form = tables.format_in(tmp_path / "a.tsv")
+    assert isinstance(form, CsvFormat)
+    assert form.delimiter == delimiter
 
 
 def test_a_header_of_many_lines_shows_the_delimiter(tmp_path):
@@ -170,8 +174,11 @@ def test_a_declared_encoding(tmp_path, encoding):
     (tmp_path / "in.csv").write_bytes(f"name;sex\n{rows}".encode(encoding))
     table, form = tables.read(tmp_path / "in.csv", encoding)
     assert table.to_pydict() == cells
-    assert form == Format("csv", ";", encoding=codecs.lookup(encoding).name)
-    assert tables.format_of(Path("out.csv"), form.delimiter).encoding == "utf-8"
+    assert form == CsvFormat(";", encoding=codecs.lookup(encoding).name)
+    assert isinstance(form, CsvFormat)
+    written = tables.format_of(Path("out.csv"), form)
+    assert isinstance(written, CsvFormat)
+    assert written.encoding == "utf-8"
 
 
 @pytest.mark.parametrize(
@@ -234,7 +241,7 @@ def folder(tmp_path) -> Path:
 def test_a_folder_of_parquet(folder, tmp_path):
     table, form = tables.read(folder)
     assert table.to_pydict() == {"s": ["a", "b", "c", "d"], "q": [1, 2, 3, 4]}
-    assert form == Format("parquet")
+    assert form == ParquetFormat()
     release = kh.anonymize(str(folder), quasi="q", sensitive="s", k=2, output=tmp_path / "out.csv")
     assert release.evidence.rows == 4
     assert kh.audit(folder, quasi="q", sensitive="s", k=2).k == 1
@@ -321,7 +328,7 @@ def test_a_folder_of_text(tmp_path):
         tables.read(tmp_path / "in")
     table, form = tables.read(tmp_path / "in" / "*.*")
     assert table.to_pydict() == {"name": ["Renée", "東京"], "sex": ["f", "m"]}
-    assert form == tables.format_in(tmp_path / "in" / "*.*") == Format("csv", ";")
+    assert form == tables.format_in(tmp_path / "in" / "*.*") == CsvFormat(";")
     assert not tables.is_one_file(tmp_path / "in" / "*.*")
     assert tables.read(tmp_path / "in" / "*" / "*.csv")[0].to_pydict() == {"name": ["Łódź"], "sex": ["f"], "year": ["1999"]}
     release = kh.anonymize(tmp_path / "in" / "?.*", quasi="sex", sensitive="name", k=2, output=tmp_path / "out.csv")
@@ -345,7 +352,7 @@ def test_folders_of_arrow(tmp_path):
         with writer(tmp_path / "in" / name, table.schema) as sink:
             sink.write_table(table)
     table, form = tables.read(tmp_path / "in")
-    assert form == Format("arrow")
+    assert form == ArrowFormat()
     assert table.schema.field("q").type == pa.int8()
     assert table.to_pydict() == {"q": [1, None] * 2, "s": ["x", "y"] * 2}
     put_text(tmp_path / "in" / "b.feather", "q,s")

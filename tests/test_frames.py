@@ -22,7 +22,7 @@ import kohort as kh
 from kohort.errors import RequestError
 from kohort.publishing import publish as publishing
 from kohort.tables import frames
-from kohort.tables.frames import arrow as arrow_frames
+from kohort.tables.frames import arrow_table as arrow_frames
 
 RARE = "Xanthippe-4711"  # planted; must not turn up where it does not belong
 AGES = [20, 20, 30, 30, 40, 40]
@@ -130,7 +130,7 @@ def test_a_frame_keeps_nothing_else_of_the_source():
     assert through(frame).attrs == {}
     taken = frames.take_in(pd.DataFrame({"s": pd.Categorical([RARE])}))
     assert taken is not None
-    assert repr(taken[1]) == "FrameKind('pandas DataFrame')"
+    assert repr(taken[1]) == "FrameLibrary('pandas DataFrame')"
 
 
 # --- the index of pandas

@@ -402,7 +402,7 @@ WRONG = {
 def test_wrong_files_are_refused_before_any_work(kohort, tmp_path, monkeypatch, flags):  # noqa: F811
     (tmp_path / "there.svg").write_text("old", encoding="utf-8")
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    monkeypatch.setattr("kohort.tables.tables.format_in", lambda *_given: pytest.fail("the table is read"))
+    monkeypatch.setattr("kohort.tables.files.source_file.detected_format", lambda *_given: pytest.fail("the table is read"))
     ran = kohort(f"{AUDIT} {flags}")
     assert (ran.code, ran.out) == (2, "")
     assert any(told in ran.err for told in WRONG[flags].split("|"))

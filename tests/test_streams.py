@@ -23,12 +23,12 @@ from hypothesis import strategies as st
 
 from kohort.errors import KohortError, RequestError
 from kohort.tables import tables
-from kohort.tables.files import arrow as arrow_ipc
+from kohort.tables.files import arrow_file as arrow_ipc
 from kohort.tables.files import csv_dialect as csv_text
 from kohort.tables.files import csv_reader as csv_table
 from kohort.tables.files import csv_structure as csv_rows
 from kohort.tables.files import table_size as shapes
-from kohort.tables.tables import Format, Stream
+from kohort.tables.tables import FORMATS, FileFormat, Stream
 from tests.test_tables import BAD, RARE, TYPES
 
 ROWS = 5000
@@ -59,7 +59,7 @@ def require_same(source: object, encoding: str | None = None) -> Stream:
     whole, origin = tables.read(source, encoding)
     stream = tables.open_stream(source, encoding)
     assert stream.schema.equals(whole.schema, check_metadata=True)
-    assert stream.origin == origin or (not isinstance(origin, Format) and repr(stream.origin) == repr(origin))
+    assert stream.origin == origin or (not isinstance(origin, FileFormat) and repr(stream.origin) == repr(origin))
     assert stream.rows in (None, whole.num_rows)
     assert stream.size_in_memory >= 0.9 * whole.nbytes
     for _ in range(2):
@@ -266,7 +266,7 @@ def test_no_rows(tmp_path, suffix):
     path = tmp_path / f"in.{suffix}"
     path.touch()
     schema = pa.schema({"q": pa.string(), "s": pa.string()})
-    tables.batches_to_file([], schema, path, Format(suffix))
+    tables.batches_to_file([], schema, path, FORMATS[suffix]())
     assert list(require_same(path).batches()) == []
 
 
@@ -540,7 +540,7 @@ def test_a_column_that_is_not_there():
 PEAK = """
 import re, sys
 from pathlib import Path
-from kohort import tables
+from kohort.tables import tables
 stream = tables.open_stream(sys.argv[1])
 rows = sum(batch.num_rows for batch in stream.batches())
 print(rows, int(re.search(r"VmHWM:\\s*(\\d+) kB", Path("/proc/self/status").read_text())[1]) // 1024)

@@ -89,7 +89,7 @@ def test_csv_text_survives_reading_and_writing(made, delimiter, newline, suffix)
         lone = len(names) == 1  # there "" is how a missing cell must be written, or its line would be skipped
         assert [list(row.values()) for row in table.to_pylist()] == ([[cell or None] for (cell,) in rows] if lone else rows)
         target.touch()
-        assert isinstance(form, tables.Format)
+        assert isinstance(form, tables.CsvFormat)
         tables.batches_to_file(table.to_batches(max_chunksize=3), table.schema, target, form)
         assert read_csv(target, form.delimiter) == [names, *([cell or "" for cell in row] for row in rows)]
         assert tables.read(target)[0].equals(table)

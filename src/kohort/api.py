@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -25,8 +25,8 @@ from kohort.progress import Progress
 from kohort.report.audit_figures import Pictures
 from kohort.schema.columns import require_names, unknown_columns
 from kohort.tables import frames, tables
-from kohort.tables.locations import Place, place_of
-from kohort.tables.tables import Format
+from kohort.tables.locations import Location, location_of
+from kohort.tables.tables import FileFormat, Source
 from kohort.utility.loss import Loss
 from kohort.utility.queries.answers import Answers
 from kohort.verification.any_file import RequestedChecks
@@ -45,7 +45,7 @@ class Release:
 
     job: Job
     evidence: Evidence
-    output: Place | None
+    output: Location | None
     _engine: Engine
     _result: Result
     _progress: Progress
@@ -92,7 +92,7 @@ class Release:
 
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> Evidence:
         """Stage the release beside `path`, audit what was staged, rename it into place; the audit's findings."""
-        return self._engine.release_file(place_of(path), force)
+        return self._engine.release_file(location_of(path), force)
 
     def mine(self, target: str, **settings: Any) -> Mined:
         """How well models trained on the release predict a column of original rows (`kohort.utility.mining.mine`; extra `ml`)."""
@@ -168,8 +168,9 @@ def anonymize(
     """
     read_from = [source, job]
     job = Job.build(job, **settings).with_seed()
-    target = place_of(output) if output is not None else None
+    target = location_of(output) if output is not None else None
     progress = progress or Progress(job.threads)
+    source = tables.open_source(source, job.encoding, job.columns)
     engine = engine_for(job, source, progress, spark)
     if target is not None:
         engine.require_target(target, force, [*read_from, *job.files()])
@@ -224,13 +225,14 @@ def inspect(
     """What is in this table? Types, what singles people out, and a job to start from, each guess with its reason."""
     progress = progress or Progress()
     with progress.step("read"):
-        table, origin = tables.read(source, encoding, frames.index_names(source))
-        if isinstance(origin, Format) and origin.kind == "csv":
+        opened = tables.open_source(source, encoding, frames.index_names(source))
+        table = opened.read()
+        if opened.holds_text:
             require_names(table.column_names)
     tokens = (missing,) if isinstance(missing, str) else tuple(missing)
-    where = os.fspath(source) if isinstance(origin, Format) else None
+    where = os.fspath(source) if opened.is_named else None
     found = inspect_table(table, missing=tokens, encoding=encoding, source=where, progress=progress)
-    if isinstance(origin, Format) and origin.kind == "csv":
+    if opened.holds_text:
         require_header(found)
     return found
 
@@ -260,14 +262,16 @@ def audit(
         # A job speaks of the source; its identifiers and dropped columns are not in the release.
         quasi = [published for name in job.names("quasi") for published, _statistic in job.columns[name].published(name)]
         view_columns = ViewColumns(quasi, job.names("sensitive"), job.names("other"))
-        release, form = _to_audit(source, encoding, view_columns.aliases.values())
-        names = columns_of(release, form)
+        release, file_format = _to_audit(tables.open_source(source, encoding, view_columns.aliases.values()))
+        names = columns_of(release, file_format)
         tables.require_distinct(names)
         wrong = unknown_columns(view_columns.aliases.values(), names)
         if wrong:
             raise RequestError(wrong)
-        requested = RequestedChecks.of(job, release, names)
-        with release_view(release, form, view_columns, progress.threads, requested.units, requested.value_distances) as run:
+        requested = RequestedChecks.of(job, release, file_format, names)
+        with release_view(
+            release, file_format, view_columns, progress.threads, requested.units, requested.value_distances
+        ) as run:
             evidence = auditor.audit(
                 run,
                 view_columns,
@@ -287,10 +291,10 @@ def audit(
             return evidence
 
 
-def _to_audit(source: Any, encoding: str | None, wanted: Collection[str]) -> tuple[pa.Table | Path, Format | None]:
-    """A Parquet file is asked where it lies; a CSV file is read as `anonymize` reads it, so that both see the same cells."""
-    if tables.is_one_file(source):
-        form = tables.format_in(Path(source), encoding)
-        if form.kind == "parquet":
-            return Path(source), form
-    return tables.read(source, encoding, wanted)[0], None
+def _to_audit(source: Source) -> tuple[pa.Table | Path, FileFormat | None]:
+    """A file that DuckDB reads itself, with its format; otherwise a table, read as `anonymize` reads it."""
+    if source.is_one_file:
+        file_format = source.file_format
+        if file_format is not None and file_format.is_audited_in_place:
+            return Path(source.given), file_format
+    return source.read(), None

@@ -41,7 +41,7 @@ class Sample:
                 csv.writer(file, delimiter=";", lineterminator="\n").writerows(rows)
         source = folder / "patients.csv"
         source.touch()
-        tables.batches_to_file(self.table.to_batches(), self.table.schema, source, tables.Format("csv"))
+        tables.batches_to_file(self.table.to_batches(), self.table.schema, source, tables.CsvFormat())
         paths = {name: str(folder / "trees" / f"{name}.csv") for name in self.trees}
         Job.build(self.job, hierarchy=paths, **settings).save(folder / "job.toml")
         return source, folder / "job.toml"

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kohort.cli.options import ENCODING, MISSING, PATH, PLACE, PRESETS_TOLD, names, pairs, promise_flags, tree_flags
+from kohort.cli.options import ENCODING, LOCATION, MISSING, PATH, PRESETS_TOLD, names, pairs, promise_flags, tree_flags
 from kohort.cli.process import say, watched_run, will_write
 from kohort.cli.verdict import print_checks
 from kohort.errors import KohortError, MachineError
-from kohort.tables.locations import Place
+from kohort.tables.locations import Location
 
 if TYPE_CHECKING:
     from kohort.api import Release
@@ -36,12 +36,12 @@ Examples:
     epilog=ANONYMIZE_EXAMPLES + PRESETS_TOLD,
     options_metavar="-o OUTPUT [OPTIONS]",
 )
-@click.argument("source", metavar="INPUT", type=PLACE)
+@click.argument("source", metavar="INPUT", type=LOCATION)
 @click.option(
     "-o",
     "--output",
     required=True,
-    type=PLACE,
+    type=LOCATION,
     metavar="OUTPUT",
     help="File to write: .csv, .tsv, .parquet, .arrow; text may add .gz or .zst. Spark writes a folder.",
 )
@@ -109,7 +109,7 @@ Examples:
 @click.option("--save-job", type=PATH, metavar="FILE", help="Save what was asked, with the seed, as TOML or JSON.")
 @click.option("--force", is_flag=True, help="Replace OUTPUT, and the file of --save-job, if they exist.")
 def anonymize(
-    source: Place, output: Place, job_file: Path | None, as_json: bool, save_job: Path | None, force: bool, **settings: Any
+    source: Location, output: Location, job_file: Path | None, as_json: bool, save_job: Path | None, force: bool, **settings: Any
 ) -> None:
     """Anonymize INPUT into OUTPUT; OUTPUT appears only if its audit passes."""
     from kohort import api

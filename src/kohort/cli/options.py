@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from kohort.schema.presets import PRESETS
-from kohort.tables.locations import place_of
+from kohort.tables.locations import location_of
 
 
 class _PathType(click.Path):
@@ -22,15 +22,15 @@ class _PathType(click.Path):
         return super().convert(value, param, ctx)
 
 
-class _PlaceType(_PathType):
+class _LocationType(_PathType):
     """A path, or an address as it stands."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return place_of(super().convert(value, param, ctx))
+        return location_of(super().convert(value, param, ctx))
 
 
 PATH = _PathType(path_type=Path)
-PLACE = _PlaceType()
+LOCATION = _LocationType()
 
 
 def names(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> list[str] | None:

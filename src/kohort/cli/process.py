@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from kohort.errors import CancelledError, KohortError
-from kohort.tables.locations import Place
+from kohort.tables.locations import Location
 
 if TYPE_CHECKING:
     from kohort.progress import Progress
@@ -67,7 +67,7 @@ _TARGET: dict[Path, object] = {}
 """What stood at a target before the run: if something else stands there, no message may say that nothing was published."""
 
 
-def will_write(place: Place) -> None:
+def will_write(place: Location) -> None:
     """Note what stands at a target, so that the last words can tell whether something was put there."""
     if isinstance(place, Path):
         _TARGET[place] = _state(place)

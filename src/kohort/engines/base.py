@@ -14,7 +14,7 @@ from kohort.auditor import Evidence
 from kohort.job.job import Job
 from kohort.progress import Progress
 from kohort.tables import staging, tables
-from kohort.tables.locations import Place, local
+from kohort.tables.locations import Location, local
 from kohort.utility.aligned import AlignedTables
 from kohort.utility.loss import Loss
 from kohort.utility.queries.answers import Answers
@@ -55,7 +55,7 @@ def counted(sizes: NDArray[np.generic]) -> Counted:
     return different.astype(np.int64), many.astype(np.int64)
 
 
-def require_file(target: Place, force: bool, sources: Sequence[Any]) -> None:
+def require_file(target: Location, force: bool, sources: Sequence[Any]) -> None:
     """See `Engine.require_target`, for those that write one file on this machine."""
     path = local(target)
     tables.format_of(path)
@@ -73,11 +73,11 @@ class Engine(Protocol):
     def __init__(self, job: Job, progress: Progress, rows_at_once: int | None = None) -> None:
         """`rows_at_once`: work on parts of no more rows, where an engine does so at all. The release is the same."""
 
-    def require_target(self, target: Place, force: bool, sources: Sequence[Any]) -> None:
+    def require_target(self, target: Location, force: bool, sources: Sequence[Any]) -> None:
         """Refuse a target that cannot be written, or that the run reads from, before any work is done. If a file is wanted."""
 
     def read(self, source: Any) -> None:
-        """Take the source in, and bind the job's columns to it."""
+        """Read the source, a `Source` or what a user may give as a table, and bind the job's columns to it."""
 
     def encode(self) -> None:
         """Quasi-identifiers to codes."""
@@ -100,5 +100,5 @@ class Engine(Protocol):
     def release_table(self) -> tuple[Any, Evidence]:
         """The release as the kind of data frame that the source was, a pyarrow table if it was a file; audited."""
 
-    def release_file(self, target: Place, force: bool) -> Evidence:
+    def release_file(self, target: Location, force: bool) -> Evidence:
         """The release as a file: staged, audited, renamed into place only if the audit passes."""

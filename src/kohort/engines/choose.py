@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from kohort.engines.base import Engine
@@ -14,7 +13,7 @@ from kohort.errors import RequestError
 from kohort.job.job import Job
 from kohort.progress import Progress
 from kohort.tables import tables
-from kohort.tables.locations import place_of
+from kohort.tables.tables import Source
 
 ENGINES: dict[str, type[Engine]] = {"memory": MemoryEngine, "disk": DiskEngine, "spark": SparkEngine}
 
@@ -26,8 +25,9 @@ ROW_OF_TEXT = 40  # bytes, where rows are not counted yet
 
 def engine_for(job: Job, source: Any, progress: Progress, spark: Any = None) -> Engine:
     """The engine of a run; says so if it had to choose one that nobody asked for. `spark` is a session to run in."""
-    if is_spark_frame(source) and spark is None:
-        spark = source.sparkSession
+    source = tables.open_source(source, job.encoding, job.columns)
+    if is_spark_frame(source.given) and spark is None:
+        spark = source.given.sparkSession
     if job.engine == "spark" or (job.engine == "auto" and (spark is not None or job.master is not None)):
         return SparkEngine(job, progress, spark=spark)
     if spark is not None:
@@ -36,12 +36,12 @@ def engine_for(job: Job, source: Any, progress: Progress, spark: Any = None) -> 
         raise RequestError(f"A master is for the spark engine, not for {job.engine}. Leave out one of the two.")
     if job.engine != "auto":
         return ENGINES[job.engine](job, progress)
-    if _is_address(source):
+    if isinstance(source.location, str):
         progress.note("the table lies at an address: Spark reads it")
         return SparkEngine(job, progress)
-    if job.workload is not None or not isinstance(source, (str, os.PathLike)):  # what is a table already fits
+    if job.workload is not None or not source.is_named:  # a data frame is in memory already
         return MemoryEngine(job, progress)
-    needed = _needed(source, job.encoding)
+    needed = _needed(source)
     if needed <= job.memory_bytes:
         return MemoryEngine(job, progress)
     more = f"about {_gib(needed)} of memory, more than {_gib(job.memory_bytes)} (--memory)"
@@ -49,15 +49,11 @@ def engine_for(job: Job, source: Any, progress: Progress, spark: Any = None) -> 
     return DiskEngine(job, progress)
 
 
-def _is_address(source: Any) -> bool:
-    return isinstance(source, str) and isinstance(place_of(source), str)
-
-
-def _needed(source: str | os.PathLike[str], encoding: str | None) -> int:
+def _needed(source: Source) -> int:
     """About how much memory a run with all rows in memory takes."""
     try:
-        stream = tables.open_stream(source, encoding)
-    except RequestError:  # whoever reads it says what is wrong with it
+        stream = source.stream()
+    except RequestError:  # reading it will raise the error again
         return 0
     rows = stream.rows if stream.rows is not None else stream.size_in_memory // ROW_OF_TEXT
     return FIRST_BYTES + TIMES_THE_TABLE * stream.size_in_memory + BYTES_A_ROW * rows

@@ -29,9 +29,9 @@ from kohort.schema import columns as schema
 from kohort.schema.columns import Schema
 from kohort.schema.workload import Workload
 from kohort.tables import frames, staging, tables
-from kohort.tables.frames import FrameKind
-from kohort.tables.locations import Place, local
-from kohort.tables.tables import Format, Origin
+from kohort.tables.frames import FrameLibrary
+from kohort.tables.locations import Location, local
+from kohort.tables.tables import FileFormat, Source
 from kohort.utility import loss
 from kohort.utility.aligned import AlignedTables
 from kohort.utility.queries import cut_targets as steering
@@ -49,9 +49,8 @@ class MemoryEngine:
         del rows_at_once
         self._job = job
         self._progress = progress
-        self._source: Any
+        self._source: Source
         self._table: pa.Table
-        self._origin: Origin
         self._schema: Schema
         self._questions: Questions | None = None
         self._constraints: Constraints
@@ -60,14 +59,14 @@ class MemoryEngine:
         self._publication: Publication
         self._order: NDArray[np.int64]
 
-    def require_target(self, target: Place, force: bool, sources: Sequence[Any]) -> None:
+    def require_target(self, target: Location, force: bool, sources: Sequence[Any]) -> None:
         require_file(target, force, sources)
 
     def read(self, source: Any) -> None:
         with self._progress.step("read"):
-            self._source = source
             job = self._job
-            self._table, self._origin = tables.read(source, job.encoding, job.columns)
+            self._source = tables.open_source(source, job.encoding, job.columns)
+            self._table = self._source.read()
             self._schema = schema.resolve(job.columns, self._table, **job.binding())
             if job.workload is not None:
                 self._questions = Questions(Workload.load(job.workload), self._table, self._schema)
@@ -146,23 +145,23 @@ class MemoryEngine:
         with self._progress.step("publish"):
             publication = self._publication
             table = pa.Table.from_batches(publication.batches(self._order), publication.schema)
-            release = table
-            if isinstance(self._origin, FrameKind):
-                release = frames.give_back(table, self._origin, self._schema.carried)
-                table = tables.read(release)[0] if self._origin.readable_again else table
+            release, origin = table, self._source.origin
+            if isinstance(origin, FrameLibrary):
+                release = frames.give_back(table, origin, self._schema.carried)
+                table = tables.read(release)[0] if origin.readable_again else table
         evidence = self._audit(table, None)  # what the user gets, on its way back
         require_passed(evidence)
         return release, evidence
 
-    def release_file(self, target: Place, force: bool) -> Evidence:
+    def release_file(self, target: Location, force: bool) -> Evidence:
         path = local(target)
-        form = tables.format_of(path, self._origin.delimiter if isinstance(self._origin, Format) else ",")
-        tables.require_other(path, [self._source, *self._job.files()])
+        file_format = tables.format_of(path, self._source.file_format)
+        tables.require_other(path, [self._source.given, *self._job.files()])
         with staging.staged(path, force) as part:
             with self._progress.step("publish"):
                 publication = self._publication
-                tables.batches_to_file(publication.batches(self._order), publication.schema, part, form)
-            evidence = self._audit(part, form)
+                tables.batches_to_file(publication.batches(self._order), publication.schema, part, file_format)
+            evidence = self._audit(part, file_format)
             require_passed(evidence)
         return evidence
 
@@ -176,10 +175,10 @@ class MemoryEngine:
         shuffle(kept, np.frombuffer(os.urandom(8 * len(kept)), np.uint64))  # the system's source, never the seed
         return kept
 
-    def _audit(self, release: pa.Table | Path, form: Format | None) -> Evidence:
+    def _audit(self, release: pa.Table | Path, file_format: FileFormat | None) -> Evidence:
         with self._progress.step("audit"):
             proof = Proof.of(
                 self._job, self._schema, self._points.axes, self._table.schema, len(self._order), self._constraints.sensitive
             )
-            originals = proof.originals(lambda name: self._table.column(name).take(pa.array(self._order)), form)
-            return proof.audit(release, form, originals, self._progress.threads)
+            originals = proof.originals(lambda name: self._table.column(name).take(pa.array(self._order)), file_format)
+            return proof.audit(release, file_format, originals, self._progress.threads)

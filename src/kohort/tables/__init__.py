@@ -1,6 +1,6 @@
-"""Tables from where people keep them, and releases back to there: files, folders of files, data frames.
+"""Reads tables from files, folders of files and data frames, and writes releases to files.
 
-Start with `tables` (read a whole table, write a release) and `streams` (the same batch by batch). `files` has one file a
-format, `frames` one file a library. `staging` writes a file so that it appears whole or not at all. Cells are not
-interpreted here.
+Start with `tables` (open a source, write a release), then `source` (what a user gave, opened once) and `streams` (a table batch
+by batch). `files` has one file a format, `frames` one file a library. `staging` makes files appear whole or not at all. Cells are
+not interpreted here: see `kohort.encoding`.
 """

@@ -1,4 +1,4 @@
-"""Where tables lie: a path of this machine, or an address that Spark reads and writes (hdfs://host/visits)."""
+"""Where a table is: a path on this machine, or an address that only Spark reads and writes (hdfs://host/visits)."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ from pathlib import Path
 
 from kohort.errors import RequestError
 
-Place = Path | str
-"""A string is an address: as a path it would lose one of its slashes."""
+Location = Path | str
+"""A string is an address. A path would drop one of its two slashes."""
 
 
-def place_of(name: str | os.PathLike[str]) -> Place:
+def location_of(name: str | os.PathLike[str]) -> Location:
+    """An address if the name has `://` in it, else a path."""
     text = os.fspath(name)
     return text if "://" in text else Path(text)
 
 
 def local(name: str | os.PathLike[str]) -> Path:
-    """A path of this machine; an address is refused with a way out."""
-    place = place_of(name)
-    if isinstance(place, str):
-        raise RequestError(f"{place} is an address, which only Spark reads and writes. Take the spark engine (--engine spark).")
-    return place
+    """A path on this machine. Raises a RequestError for an address."""
+    location = location_of(name)
+    if isinstance(location, str):
+        raise RequestError(
+            f"{location} is an address, which only Spark reads and writes. Take the spark engine (--engine spark)."
+        )
+    return location

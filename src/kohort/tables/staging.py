@@ -1,7 +1,7 @@
-"""Files on their way: written privately beside their target, renamed into place if all went well, removed if it did not.
+"""Writes files so that they appear whole or not at all: in a private file beside the target, which is renamed at the end.
 
-A run that is killed outright cannot clean up after itself, so the next one does. Whatever is on its way is held by a lock for
-as long as its run lives; what nobody holds any more is a dead run's. Where there are no locks, nothing is cleaned up.
+A run that is killed cannot remove its private files, so the next run does. A run holds a lock on its private files as long as it
+lives; files without a lock belong to a dead run. On a file system without locks, nothing is removed.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ except ImportError:  # Windows
 
 PART = re.compile(r"\.kohort-[0-9a-f]{16}\.part")
 SCRATCH = re.compile(r"kohort-[0-9a-f]{16}")
-LOCK = "lock"  # the file in a scratch folder that its run holds
+LOCK = "lock"  # the file in a scratch folder that its run keeps locked
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-GRACE = 60  # seconds in which what was just created gets its lock and its first byte
+GRACE = 60  # seconds that a new file has to get its lock and its first byte
 OPEN_AS_IT_IS = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 @contextmanager
 def staged(target: Path, force: bool = False) -> Iterator[Path]:
-    """A private file beside `target`, renamed onto it if the block ends well and removed if it does not."""
+    """A private file beside `target`. It replaces the target if the block ends without an error, and is removed if not."""
     require_free(target, force)
     _sweep(target.parent, PART, _remove_dead_part)
     path = target.with_name(f".kohort-{secrets.token_hex(8)}.part")
@@ -49,23 +49,23 @@ def staged(target: Path, force: bool = False) -> Iterator[Path]:
         path.chmod(0o666 & ~_umask())
         path.replace(target)
     except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else "the disk failed"  # Arrow says more, and less clearly
+        reason = os.strerror(error.errno) if error.errno else "the disk failed"  # shorter and clearer than Arrow's message
         advice = "Make room there, or choose" if error.errno in FULL else "Choose"
         raise MachineError(f"{target} could not be written: {reason}. {advice} another place.") from None
     finally:
-        with suppress(OSError):  # a file system that cannot be written to complains of that too
+        with suppress(OSError):  # this fails too if the file system cannot be written to
             path.unlink(missing_ok=True)
         _let_go(held)
 
 
 def require_free(target: Path, force: bool) -> None:
-    """Refuse a target that cannot become a file, before any work is done."""
+    """Refuse a target that cannot be written, before any work is done."""
     try:
         if not target.parent.is_dir():
             raise RequestError(f"There is no folder {target.parent}. Create it first.")
         if target.is_dir():
             raise RequestError(f"{target} is a folder. Give a file name.")
-        if os.path.lexists(target) and not force:  # a link that leads nowhere is there too
+        if os.path.lexists(target) and not force:  # a broken link exists too
             raise RequestError(f"{target} exists. Choose another name, or replace it with force (--force).")
     except OSError as error:
         raise MachineError(f"{target} could not be written: {error.strerror}. Choose another name or place.") from None
@@ -73,7 +73,7 @@ def require_free(target: Path, force: bool) -> None:
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A private folder for what does not fit into memory, removed in the end."""
+    """A private folder for data that do not fit into memory. It is removed at the end."""
     home = _scratch_home()
     _sweep(home, SCRATCH, _remove_dead_scratch)
     folder = home / f"kohort-{secrets.token_hex(8)}"
@@ -92,7 +92,7 @@ def scratch_folder() -> Iterator[Path]:
 
 
 def _scratch_home() -> Path:
-    """Where scratch folders are made; not elsewhere, silently, if the one that is named cannot be used."""
+    """The folder for scratch folders. Raises a MachineError if TMPDIR cannot be used, instead of choosing another folder."""
     named = os.environ.get("TMPDIR")
     if not named:
         return Path(tempfile.gettempdir())
@@ -101,19 +101,19 @@ def _scratch_home() -> Path:
     return Path(named).absolute()
 
 
-# --- what dead runs left
+# --- files of dead runs
 
 
 def _create_locked(path: Path, content: bytes = b"") -> int | None:
-    """Create a file and hold it. The lock comes before the first byte: what is empty and young may be about to get it."""
+    """Create a locked file. It is locked before its first byte is written, so an empty new file may be about to be locked."""
     file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
     held = None
     try:
         if fcntl:
             with suppress(OSError):  # a file system without locks
-                fcntl.flock(file, fcntl.LOCK_EX)  # waits for a sweeper that has a look at it
+                fcntl.flock(file, fcntl.LOCK_EX)  # waits for another run that is just checking this file
         os.write(file, content)
-        held = file if fcntl else None  # without locks there is no use in holding it, and Windows renames no open file
+        held = file if fcntl else None  # without locks there is nothing to hold, and Windows cannot rename an open file
         return held
     finally:
         if held is None:
@@ -126,7 +126,7 @@ def _let_go(held: int | None) -> None:
 
 
 def _sweep(folder: Path, name: re.Pattern[str], remove_if_dead: Callable[[Path], None]) -> None:
-    """Remove what dead runs left in a folder. Never fails: it is somebody else's dirt."""
+    """Remove the files of dead runs from a folder. Errors are ignored, because this run does not need it."""
     if not fcntl:
         return
     with suppress(OSError), os.scandir(folder) as entries:
@@ -152,10 +152,10 @@ def _remove_dead_scratch(folder: Path) -> None:
 
 
 def _is_dead(path: Path) -> bool:
-    """Whether nobody holds this file, and it is not just being created."""
+    """Whether no run has locked this file, and it is not just being created."""
     file = os.open(path, OPEN_AS_IT_IS)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails if it is held
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails if it is locked
         found = os.fstat(file)
         return found.st_size > 0 or _is_old(found)
     finally:

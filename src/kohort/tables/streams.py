@@ -1,4 +1,4 @@
-"""Tables batch by batch, however large they are: the rows that reading the whole table gives, as often as asked."""
+"""Tables of any size, batch by batch: the same rows as reading the whole table gives. A stream can be read several times."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ import pyarrow as pa
 
 from kohort.errors import RequestError
 from kohort.tables import frames
-from kohort.tables.files import arrow as arrow_ipc
-from kohort.tables.files import folders
-from kohort.tables.files.formats import Format
+from kohort.tables.files import file_sets
+from kohort.tables.files.file_format import FileFormat
 from kohort.tables.files.read_errors import NO_TABLE
-from kohort.tables.files.source_file import Piece
+from kohort.tables.files.source_file import SourceFile
 from kohort.tables.files.table_size import BYTES_AT_ONCE, ROWS_AT_ONCE, growing_bytes
-from kohort.tables.frames import FrameKind
+from kohort.tables.frames import FrameLibrary
 
 _Rows = TypeVar("_Rows", pa.Table, pa.RecordBatch)
 
-Origin = Format | FrameKind
-"""Where a table came from: a file of some format, or some kind of data frame."""
+Origin = FileFormat | FrameLibrary
+"""What a table was read from: files of a format, or a data frame of a library."""
 
 
 @dataclass(frozen=True)
@@ -31,24 +30,24 @@ class Stream:
     schema: pa.Schema
     origin: Origin
     rows: int | None
-    """None if only reading tells."""
+    """None if the rows must be read to count them."""
     size_in_memory: int
     """Bytes that the whole table would take, estimated rather too high than too low."""
     _start: Callable[[pa.Schema], Iterator[pa.RecordBatch]] = field(repr=False)
     column_buffer: int = 0
-    """Bytes that reading holds for every column beside its rows."""
+    """Bytes that a reader holds for every column in addition to the rows."""
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Every row in order, from the beginning: all columns, or those named, in that order.
+        """All rows in order, from the first at every call: all columns, or those named, in this order.
 
-        A batch has at most ROWS_AT_ONCE rows and about BYTES_AT_ONCE bytes. A file that is damaged further on, or changed
-        since it was opened, is refused when that shows.
+        A batch has at most ROWS_AT_ONCE rows and about BYTES_AT_ONCE bytes. Raises a RequestError if the file is damaged, or
+        was changed since it was opened.
         """
         return self._start(self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns]))
 
 
 def of_table(table: pa.Table, origin: Origin) -> Stream:
-    """A plain table that is in memory already; nothing of it is copied."""
+    """A table that is in memory already. Its cells are not copied."""
 
     def start(wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
         for batch in table.select(wanted.names).to_batches(max_chunksize=ROWS_AT_ONCE):
@@ -57,35 +56,43 @@ def of_table(table: pa.Table, origin: Origin) -> Stream:
     return Stream(table.schema, origin, table.num_rows, table.nbytes, start)
 
 
-def of_pieces(pieces: Sequence[Piece]) -> Stream:
-    """Files, one after the other. Their columns must agree before any row is read."""
-    shapes = [piece.shape() for piece in pieces]
-    if len(pieces) > 1:
-        folders.require_alike(pieces, [shape.schema for shape in shapes])
+def of_source_files(source_files: Sequence[SourceFile]) -> Stream:
+    """The rows of all files, in the order of the files. Raises a RequestError before any row is read if their columns differ."""
+    sizes = [source_file.table_size() for source_file in source_files]
+    if len(source_files) > 1:
+        file_sets.require_alike(source_files, [size.schema for size in sizes])
 
     def start(wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
-        for piece in pieces:
-            yield from read_piece(piece, wanted)
+        for source_file in source_files:
+            yield from read_source_file(source_file, wanted)
 
-    rows = [shape.rows for shape in shapes if shape.rows is not None]
-    known = sum(rows) if len(rows) == len(shapes) else None
-    stored = shapes[0].schema
-    doubled = 2 if any("halffloat" in str(kind) for kind in stored.types) else 1
-    size, buffer = doubled * sum(shape.size for shape in shapes), max(shape.column_buffer for shape in shapes)
-    return Stream(_plain_schema(stored), pieces[0].form, known, size, start, buffer)
+    rows = [size.rows for size in sizes if size.rows is not None]
+    known = sum(rows) if len(rows) == len(sizes) else None
+    stored = sizes[0].schema
+    doubled = 2 if any("halffloat" in str(value_type) for value_type in stored.types) else 1
+    in_memory, buffer = doubled * sum(size.size_in_memory for size in sizes), max(size.column_buffer for size in sizes)
+    return Stream(_plain_schema(stored), source_files[0].file_format, known, in_memory, start, buffer)
 
 
-def read_piece(piece: Piece, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
+def read_source_file(source_file: SourceFile, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
     """The rows of one file, with these columns."""
-    with piece.reading():
-        for batch in piece.batches(wanted.names):
-            for few in _small(plain(batch, wanted)):
-                yield arrow_ipc.copied(few) if piece.form.kind == "arrow" else few  # they may be few rows of a huge batch
-                piece.refuse_change()  # before more of it is looked at: a mapped file that shrank would end the process
+    with source_file.reading():
+        for batch in source_file.batches(wanted.names):
+            for small in _small(plain(batch, wanted)):
+                yield _copied(small) if source_file.file_format.is_memory_mapped else small
+                source_file.refuse_change()  # before more of it is read: a mapped file that became shorter ends the process
+
+
+def _copied(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows in memory of their own, without the large batch that they are part of. They must have been validated."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return pa.ipc.open_stream(sink.getvalue()).read_next_batch()
 
 
 def _small(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Parts of a batch, none with too many bytes."""
+    """A batch in parts of at most about BYTES_AT_ONCE bytes."""
     if batch.num_rows < 2 or growing_bytes(batch) <= BYTES_AT_ONCE:
         yield batch
         return
@@ -95,7 +102,7 @@ def _small(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def plain(rows: _Rows, schema: pa.Schema | None = None) -> _Rows:
-    """Without metadata, in nested types too; text views (polars has them) and half floats in types that everyone knows."""
+    """Rows without metadata, in nested types too, and with common types instead of text views (of polars) and half floats."""
     schema = _plain_schema(rows.schema) if schema is None else schema
     try:
         rows.validate(full=True)
@@ -105,10 +112,12 @@ def plain(rows: _Rows, schema: pa.Schema | None = None) -> _Rows:
 
 
 def _plain_schema(schema: pa.Schema) -> pa.Schema:
-    def known(kind: pa.DataType) -> pa.DataType:
-        return pa.string() if pa.types.is_string_view(kind) else pa.float32() if pa.types.is_float16(kind) else kind
+    def common(value_type: pa.DataType) -> pa.DataType:
+        if pa.types.is_string_view(value_type):
+            return pa.string()
+        return pa.float32() if pa.types.is_float16(value_type) else value_type
 
     try:
-        return pa.schema([(column.name, frames.rebuilt(column.type, known)) for column in schema])
+        return pa.schema([(column.name, frames.rebuilt(column.type, common)) for column in schema])
     except UnicodeError:  # a name in a nested type
         raise RequestError(NO_TABLE) from None

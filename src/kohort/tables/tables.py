@@ -1,43 +1,44 @@
-"""Read and write tables: CSV as text, Parquet and Arrow with their types."""
+"""Read and write tables. Start here: `open_source` opens what a user gave, `batches_to_file` writes a release."""
 
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from kohort.errors import RequestError
-from kohort.tables import frames, streams
-from kohort.tables.files import arrow as arrow_ipc
-from kohort.tables.files import csv_dialect as csv_text
-from kohort.tables.files import folders
-from kohort.tables.files.formats import COMPRESSIONS, KINDS, FileKind, Format, format_of, kind_of
-from kohort.tables.files.source_file import Piece
-from kohort.tables.locations import local
-from kohort.tables.streams import Origin, Stream, plain
+from kohort.tables import streams
+from kohort.tables.cell_text import as_text, without_durations
+from kohort.tables.files import file_sets
+from kohort.tables.files.csv_file import CsvFormat
+from kohort.tables.files.file_format import COMPRESSIONS, FileFormat
+from kohort.tables.files.registry import FORMATS, format_named, format_of
+from kohort.tables.files.source_file import SourceFile
+from kohort.tables.source import Source, require_distinct
+from kohort.tables.streams import Origin, Stream
 
 __all__ = [
     "COMPRESSIONS",
-    "KINDS",
-    "FileKind",
-    "Format",
+    "FORMATS",
+    "CsvFormat",
+    "FileFormat",
     "Origin",
+    "Source",
     "Stream",
-    "as_stored",
     "as_text",
     "batches_to_file",
     "column_names",
     "format_in",
+    "format_named",
     "format_of",
     "is_one_file",
-    "kind_of",
+    "open_source",
     "open_stream",
     "read",
+    "read_columns",
     "require_distinct",
     "require_other",
     "unreadable",
@@ -47,108 +48,66 @@ __all__ = [
 # --- reading
 
 
-def read(source: Any, encoding: str | None = None, wanted: Collection[str] = ()) -> tuple[pa.Table, Origin]:
-    """A table from a path or any data frame, and where it came from.
+def open_source(given: Any, encoding: str | None = None, wanted: Collection[str] = ()) -> Source:
+    """What a user gave as a table: a path, a data frame, or a Source, which is returned as it is.
 
-    A path may also be a folder of files of one kind or a pattern of their names. `encoding` is that of text, where the file
-    does not show it; `wanted` are the columns that have a role, for levels of a pandas index are read only if they have.
+    A path may also be a folder of files of one format, or a pattern of their names. `encoding` is that of text files that do not
+    show it. `wanted` are the columns that have a role: levels of a pandas index are read only if they have one.
     """
-    origin: Origin
-    if isinstance(source, (str, os.PathLike)):
-        pieces = folders.pieces_of(local(source), encoding)
-        table, origin = folders.read(pieces), pieces[0].form
-    elif (taken := frames.take_in(source, wanted)) is not None:
-        table, origin = taken
-    else:
-        message = f"Cannot read a table from a {type(source).__name__}. Give a path, a pyarrow table or a data frame."
-        raise RequestError(message)
-    require_distinct(table.column_names)
-    return plain(table), origin
+    return given if isinstance(given, Source) else Source(given, encoding, tuple(wanted))
 
 
-def open_stream(source: Any, encoding: str | None = None, wanted: Collection[str] = ()) -> Stream:
-    """What `read` reads, batch by batch, as often as asked. Data frames are in memory already; a stream of them is taken in."""
-    if not isinstance(source, (str, os.PathLike)):
-        return streams.of_table(*read(source, encoding, wanted))
-    stream = streams.of_pieces(folders.pieces_of(local(source), encoding))
-    require_distinct(stream.schema.names)
-    return stream
+def read(given: Any, encoding: str | None = None, wanted: Collection[str] = ()) -> tuple[pa.Table, Origin]:
+    """The whole table, and what it was read from. See `open_source`."""
+    source = open_source(given, encoding, wanted)
+    return source.read(), source.origin
 
 
-def is_one_file(source: Any) -> bool:
-    """Whether a source is the path of one file, there or not; no table, folder or pattern."""
-    return isinstance(source, (str, os.PathLike)) and not folders.is_many(Path(source))
+def open_stream(given: Any, encoding: str | None = None, wanted: Collection[str] = ()) -> Stream:
+    """The same rows as `read`, batch by batch. See `open_source`."""
+    return open_source(given, encoding, wanted).stream()
 
 
-def format_in(path: Path, encoding: str | None = None) -> Format:
-    """The format of what is there: by its name; the encoding and the delimiter of text by its first lines."""
-    return folders.pieces_of(path, encoding)[0].form
+def is_one_file(given: Any) -> bool:
+    """Whether this is the path of one file, existing or not: no data frame, folder or pattern."""
+    return open_source(given).is_one_file
 
 
-def column_names(path: Path, form: Format) -> list[str]:
-    """The columns of a file, without reading its rows."""
-    return list(Piece(path, str(path), form).schema().names)
+def format_in(path: Path, encoding: str | None = None) -> FileFormat:
+    """The format of the file at `path`, or of the first file of a folder or pattern."""
+    return file_sets.source_files_of(path, encoding)[0].file_format
 
 
-def unreadable(path: Path, form: Format) -> RequestError:
-    """The error for a file that a reader refused."""
-    return RequestError(f"{path} {Piece(path, str(path), form).table.refused()}")
+def column_names(path: Path, file_format: FileFormat) -> list[str]:
+    """The columns of a file, without reading its rows where the format allows it."""
+    return list(SourceFile(path, str(path), file_format).schema().names)
 
 
-def require_distinct(names: list[str]) -> None:
-    """Columns are told apart by name. Told by number: without a header the names would be somebody's record."""
-    times = Counter(names)
-    doubled = [number for number, name in enumerate(names, start=1) if times[name] > 1]
-    if doubled:
-        numbers = ", ".join(map(str, doubled[:8]))
-        raise RequestError(
-            f"Several columns of the table have the same name (columns {numbers}). Rename them; if its first line is a row, put "
-            "the columns' names above it."
-        )
+def read_columns(path: Path, file_format: FileFormat, names: list[str]) -> pa.Table:
+    """These columns of a file."""
+    stream = streams.of_source_files([SourceFile(path, str(path), file_format)])
+    return pa.Table.from_batches(stream.batches(names), pa.schema([stream.schema.field(name) for name in names]))
+
+
+def unreadable(path: Path, file_format: FileFormat) -> RequestError:
+    """The error for a file that could not be read."""
+    return RequestError(f"{path} {file_format.open(path, str(path)).read_error()}")
 
 
 # --- writing
 
 
-def batches_to_file(batches: Iterable[pa.RecordBatch], schema: pa.Schema, path: Path, form: Format) -> None:
-    """Write record batches to a file that exists already (so that its permissions are settled). Text is UTF-8."""
-    if form.kind == "parquet":
-        # Rows are shuffled, so statistics would help no reader; without them writing takes half the time.
-        with pq.ParquetWriter(path, schema, compression="zstd", compression_level=1, write_statistics=False) as writer:
-            for batch in batches:
-                writer.write_batch(batch)
-        return
-    if form.kind == "arrow":
-        arrow_ipc.write(batches, schema, path)
-        return
-    with pa.OSFile(str(path), "wb") as raw, pa.CompressedOutputStream(raw, form.compression) if form.compression else raw as sink:
-        sink.write(csv_text.header_line(schema.names, form.delimiter))
-        for batch in batches:
-            sink.write(csv_text.lines(batch, form.delimiter))
+def batches_to_file(batches: Iterable[pa.RecordBatch], schema: pa.Schema, path: Path, file_format: FileFormat) -> None:
+    """Write a table to a file that exists already, so that it has its permissions before it has content."""
+    file_format.write(batches, schema, path)
 
 
 def require_other(target: Path, sources: Iterable[Any]) -> None:
-    """Refuse to write over, or among, what the run reads, whatever the name it is called by."""
+    """Refuse to write a file over, or among, the files that the run reads, whatever name is used for them."""
     for source in (Path(source) for source in sources if isinstance(source, (str, os.PathLike))):
-        if folders.is_many(source):
-            if folders.would_hold(source, target):
+        if file_sets.is_many(source):
+            if file_sets.would_hold(source, target):
                 message = f"{target} would be among the files that the release is made from. Choose another place for it."
                 raise RequestError(message)
         elif target.exists() and source.exists() and target.samefile(source):
             raise RequestError(f"{target} is what the release is made from. Choose another name for it.")
-
-
-def as_text(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Values as text, the same whoever asks: SQL engines do not agree on the text of dates and decimals."""
-    plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-    return plain.cast(pa.string())
-
-
-def as_stored(column: pa.ChunkedArray, form: Format) -> pa.ChunkedArray:
-    """A column as a plain reader finds it in a file: CSV holds text, and Parquet has no type for durations."""
-    return as_text(column) if form.kind == "csv" else without_durations(column)
-
-
-def without_durations(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Durations as integers: SQL would cut off their nanoseconds."""
-    return column.cast(pa.int64()) if pa.types.is_duration(column.type) else column

@@ -8,7 +8,6 @@ from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from kohort.auditor import Check, Run, ViewColumns, grid
 from kohort.auditor.promise_checks import ValueDistance
@@ -18,6 +17,8 @@ from kohort.job.job import Job
 from kohort.schema.columns import Schema, load_trees
 from kohort.schema.promises import SensitivePromise
 from kohort.tables import tables
+from kohort.tables.tables import FileFormat
+from kohort.verification.duckdb_views import known
 from kohort.verification.expected import value_distances_of
 
 UNSEEN = "rows were counted: which of them belong to one person cannot be seen in the file"
@@ -36,11 +37,11 @@ class RequestedChecks:
     not_run: Sequence[Check]
 
     @classmethod
-    def of(cls, job: Job, release: pa.Table | Path, names: Sequence[str]) -> RequestedChecks:
+    def of(cls, job: Job, release: pa.Table | Path, file_format: FileFormat | None, names: Sequence[str]) -> RequestedChecks:
         sensitive_promises, not_run, units = job.sensitive_promises(), [], None
         for unit in job.names("unit"):
             if unit in names:
-                units = {"u1": tables.as_text(_columns(release, [unit]).column(unit))}
+                units = {"u1": tables.as_text(_columns(release, file_format, [unit]).column(unit))}
                 continue
             # Not passed: who asks for persons must not be told that rows are enough.
             not_run.append(Check("persons", "seen", "not in the file", "fail", f"{UNSEEN}; --drop {unit} asks for rows"))
@@ -55,7 +56,9 @@ class RequestedChecks:
         untyped = [one for one in quasi if one.value_type is None and one.step is None and one.hierarchy is None]
         if job.ranges == "grid" and untyped:
             not_run.append(Check("grid", 0, None, "not run", "columns whose type the job does not say: their step is not known"))
-        return cls(sensitive_promises, _value_distances(job, release, sensitive_promises), units, _steps(job), not_run)
+        return cls(
+            sensitive_promises, _value_distances(job, release, file_format, sensitive_promises), units, _steps(job), not_run
+        )
 
     def grid(self, run: Run, view_columns: ViewColumns) -> list[Check]:
         """Whether ranges end on the grid that the job asks for."""
@@ -64,7 +67,7 @@ class RequestedChecks:
 
 
 def _value_distances(
-    job: Job, release: pa.Table | Path, sensitive_promises: Mapping[str, SensitivePromise]
+    job: Job, release: pa.Table | Path, file_format: FileFormat | None, sensitive_promises: Mapping[str, SensitivePromise]
 ) -> dict[str, ValueDistance]:
     """How far values are apart, where that takes a tree or an order."""
     measured = {
@@ -79,7 +82,7 @@ def _value_distances(
     if problems:
         raise RequestError(problems)
     schema = Schema(job.columns, tuple(measured), trees, job.missing)
-    return value_distances_of(sensitive.encode_sensitive(_columns(release, list(measured)), schema, measured))
+    return value_distances_of(sensitive.encode_sensitive(_columns(release, file_format, list(measured)), schema, measured))
 
 
 def _steps(job: Job) -> dict[str, Decimal]:
@@ -93,5 +96,5 @@ def _steps(job: Job) -> dict[str, Decimal]:
     return {name: step for name, step in steps.items() if step is not None}
 
 
-def _columns(release: pa.Table | Path, names: list[str]) -> pa.Table:
-    return release.select(names) if isinstance(release, pa.Table) else pq.ParquetFile(release).read(names)
+def _columns(release: pa.Table | Path, file_format: FileFormat | None, names: list[str]) -> pa.Table:
+    return release.select(names) if isinstance(release, pa.Table) else tables.read_columns(release, known(file_format), names)

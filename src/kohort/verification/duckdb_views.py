@@ -15,13 +15,8 @@ from kohort.auditor.promise_checks import ValueDistance, tree_rows
 from kohort.errors import MachineError, RequestError
 from kohort.schema.trees import Tree
 from kohort.tables import staging, tables
-from kohort.tables.files import arrow as arrow_ipc
-from kohort.tables.files import csv_dialect as csv_text
-from kohort.tables.tables import Format
-
-
-def _text(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+from kohort.tables.files.file_format import sql_text
+from kohort.tables.tables import FileFormat
 
 
 def original_name(alias: str) -> str:
@@ -29,15 +24,24 @@ def original_name(alias: str) -> str:
     return f"{alias}_original"
 
 
-def columns_of(release: pa.Table | Path, form: Format | None) -> list[str]:
+def columns_of(release: pa.Table | Path, file_format: FileFormat | None) -> list[str]:
     """The columns that a release really has, read from it."""
-    return list(release.column_names) if isinstance(release, pa.Table) else tables.column_names(release, form or Format("csv"))
+    if isinstance(release, pa.Table):
+        return list(release.column_names)
+    return tables.column_names(release, known(file_format))
+
+
+def known(file_format: FileFormat | None) -> FileFormat:
+    """The format of a release in a file, which must be given."""
+    if file_format is None:
+        raise TypeError("A release in a file needs the format of the file.")
+    return file_format
 
 
 @contextmanager
 def release_view(
     release: pa.Table | Path,
-    form: Format | None,
+    file_format: FileFormat | None,
     view_columns: ViewColumns,
     threads: int,
     originals: Mapping[str, pa.ChunkedArray] | Path | None = None,
@@ -58,12 +62,12 @@ def release_view(
         connection = duckdb.connect(config=settings)
         try:
             connection.execute("SET enable_progress_bar = false")  # in notebooks it would draw one of its own
-            names = columns_of(release, form)
+            names = columns_of(release, file_format)
             places = [f"c{number}" for number in range(len(names))]  # DuckDB's names do not tell Age from age
             if isinstance(release, pa.Table):
                 _register_table(connection, release, places)
             else:
-                _register_file(connection, _plain_path(release, scratch), form or Format("csv"), places)
+                _register_file(connection, _plain_path(release, scratch), known(file_format), places)
             column_at = dict(zip(names, places, strict=True))
             shown = ", ".join(
                 f"{_as_text(alias, column_at[name])} AS {alias}" for alias, name in view_columns.aliases.items() if name in names
@@ -91,7 +95,7 @@ def release_view(
             if isinstance(error, RequestError):
                 raise
             if isinstance(release, Path):
-                raise tables.unreadable(release, form or Format("csv")) from None
+                raise tables.unreadable(release, known(file_format)) from None
             raise RequestError(f"The table could not be audited: {type(error).__name__} while reading it.") from None
         finally:
             connection.close()
@@ -102,41 +106,37 @@ def _as_text(alias: str, column: str) -> str:
     return f"CAST({column} AS VARCHAR)" if alias.startswith("q") else column
 
 
-def _plain_path(path: Path, scratch: Path) -> str:
+def _plain_path(path: Path, scratch: Path) -> Path:
     """DuckDB reads *, ? and [ in a path as a pattern; such a file gets a plain name for the time of the audit."""
-    absolute = path.resolve()  # a leading ~ would be read as a home folder
+    absolute = path.resolve()  # DuckDB would read a leading ~ as a home folder
     if not any(mark in str(absolute) for mark in "*?["):
-        return str(absolute)
+        return absolute
     link = scratch / "release"
     link.symlink_to(absolute)
-    return str(link)
+    return link
 
 
 def _register_table(connection: Any, table: pa.Table, places: Sequence[str]) -> None:
     connection.register("file", pa.table([tables.without_durations(column) for column in table.columns], names=places))
 
 
-def _register_file(connection: Any, path: str, form: Format, places: Sequence[str]) -> None:
-    if form.kind == "arrow":
-        _register_table(connection, arrow_ipc.read_mapped(Path(path)), places)
+def _register_file(connection: Any, path: Path, file_format: FileFormat, places: Sequence[str]) -> None:
+    rows = file_format.duckdb_rows(path, places)
+    if isinstance(rows, pa.Table):
+        connection.register("file", rows)
         return
-    if form.kind == "parquet":
-        rows = f"read_parquet({_text(path)}, hive_partitioning=false)"
-        connection.execute(f"CREATE VIEW file({', '.join(places)}) AS SELECT * FROM {rows}")
-        return
-    columns = ", ".join(f"{place}: 'VARCHAR'" for place in places)
-    lone = str(len(places) == 1).lower()  # in a lone column a missing cell is written ""
-    # Text is parsed once into a temporary table: every check reads it again.
-    connection.execute(
-        f"CREATE TEMP TABLE file AS SELECT * FROM read_csv({_text(path)}, auto_detect=false, header=true, "
-        f"columns={{{columns}}}, delim={_text(form.delimiter)}, quote='\"', escape='\"', nullstr='', allow_quoted_nulls={lone}, "
-        f"compression='{form.compression or 'none'}', hive_partitioning=false, max_line_size={csv_text.BLOCK})"
-    )
+    if not isinstance(rows, str):
+        connection.register("incoming", rows)
+        rows = "incoming"
+    create = "CREATE TEMP TABLE" if file_format.is_copied_for_audit else "CREATE VIEW"
+    connection.execute(f"{create} file AS SELECT * FROM {rows} AS stored({', '.join(places)})")
 
 
 def _register_originals(connection: Any, originals: Mapping[str, pa.ChunkedArray] | Path) -> None:
     if isinstance(originals, Path):
-        connection.execute(f"CREATE VIEW source AS SELECT * FROM read_parquet({_text(str(originals))}, hive_partitioning=false)")
+        connection.execute(
+            f"CREATE VIEW source AS SELECT * FROM read_parquet({sql_text(str(originals))}, hive_partitioning=false)"
+        )
     else:
         connection.register("source", pa.table({original_name(alias): column for alias, column in originals.items()}))
     connection.execute("CREATE VIEW matched AS SELECT release.*, source.* FROM release POSITIONAL JOIN source")

@@ -17,7 +17,7 @@ from kohort.encoding.sensitive import SensitiveColumn
 from kohort.encoding.tree_axis import TreeAxis
 from kohort.schema.columns import Schema
 from kohort.tables import tables
-from kohort.tables.tables import Format
+from kohort.tables.tables import FileFormat
 
 
 @dataclass(frozen=True)
@@ -73,15 +73,16 @@ class Claims:
             steps={alias: step for alias, source in ranges.items() if (step := steps.get(source)) is not None},
         )
 
-    def missing(self, schema: Schema, arrow_schema: pa.Schema, form: Format | None) -> tuple[str, ...]:
-        """Texts that stand for missing in sensitive columns; a decimal that is no number is one, and is text in a CSV file."""
+    def missing(self, schema: Schema, arrow_schema: pa.Schema, file_format: FileFormat | None) -> tuple[str, ...]:
+        """Texts that mean a missing value in sensitive columns. A decimal that is not a number is missing; CSV has it as text."""
         floating = any(pa.types.is_floating(arrow_schema.field(name).type) for name in schema.named("sensitive"))
-        return (*schema.missing, "nan") if floating and form is not None and form.kind == "csv" else schema.missing
+        is_text = file_format is not None and file_format.holds_text
+        return (*schema.missing, "nan") if floating and is_text else schema.missing
 
-    def cell(self, alias: str, column: pa.ChunkedArray, original: Original, form: Format | None) -> pa.ChunkedArray:
+    def cell(self, alias: str, column: pa.ChunkedArray, original: Original, file_format: FileFormat | None) -> pa.ChunkedArray:
         """A column of the source as the auditor is to compare it with what stands in the file."""
         if self.statistics[alias] == "value":
-            return tables.as_stored(column, form) if form is not None else tables.without_durations(column)
+            return file_format.as_stored(column) if file_format is not None else tables.without_durations(column)
         if pa.types.is_floating(column.type):
             column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
         return column if alias in original.typed and alias not in original.labels else tables.as_text(column)

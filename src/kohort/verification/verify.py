@@ -17,7 +17,7 @@ from kohort.errors import AuditError
 from kohort.job.job import Job
 from kohort.schema.columns import Schema
 from kohort.tables import tables
-from kohort.tables.tables import Format
+from kohort.tables.tables import FileFormat
 from kohort.verification.duckdb_views import columns_of, release_view
 from kohort.verification.expected import Claims, value_distances_of
 
@@ -56,11 +56,12 @@ class Proof:
         return list(dict.fromkeys([*self.claims.sources.values(), *self.schema.named("unit")]))
 
     def originals(
-        self, column: Callable[[str], pa.Array | pa.ChunkedArray], form: Format | None
+        self, column: Callable[[str], pa.Array | pa.ChunkedArray], file_format: FileFormat | None
     ) -> dict[str, pa.Array | pa.ChunkedArray]:
         """By alias: what each cell was made from. `column` gives a column of the source, row by row as the release has them."""
         cells = {
-            alias: self.claims.cell(alias, column(source), self.original, form) for alias, source in self.claims.sources.items()
+            alias: self.claims.cell(alias, column(source), self.original, file_format)
+            for alias, source in self.claims.sources.items()
         }
         for unit in self.schema.named("unit"):  # whose each row is: counted, never published
             cells["u1"] = tables.as_text(column(unit))
@@ -69,16 +70,18 @@ class Proof:
     def audit(
         self,
         release: pa.Table | Path,
-        form: Format | None,
+        file_format: FileFormat | None,
         originals: Mapping[str, pa.ChunkedArray] | Path,
         threads: int,
         memory: int | None = None,
     ) -> Evidence:
         """What DuckDB finds."""
-        with release_view(release, form, self.claims.view_columns, threads, originals, self.value_distances, memory) as run:
-            return self.ask(run, columns_of(release, form), form)
+        with release_view(
+            release, file_format, self.claims.view_columns, threads, originals, self.value_distances, memory
+        ) as run:
+            return self.ask(run, columns_of(release, file_format), file_format)
 
-    def ask(self, run: Run, columns: Sequence[str], form: Format | None) -> Evidence:
+    def ask(self, run: Run, columns: Sequence[str], file_format: FileFormat | None) -> Evidence:
         """What the auditor finds through a function that runs SQL on the views."""
         return auditor.audit(
             run,
@@ -88,7 +91,7 @@ class Proof:
             self.original,
             sensitive_promises=self.job.sensitive_promises(),
             persons=bool(self.schema.named("unit")),
-            missing=self.claims.missing(self.schema, self.arrow_schema, form),
+            missing=self.claims.missing(self.schema, self.arrow_schema, file_format),
             value_distances=self.value_distances,
         )
 

@@ -34,10 +34,10 @@ from kohort.publishing.publish import Publication
 from kohort.schema import columns as schema
 from kohort.schema.columns import Schema
 from kohort.tables import frames, staging, tables
-from kohort.tables.frames import FrameKind
-from kohort.tables.locations import Place, local
+from kohort.tables.frames import FrameLibrary
+from kohort.tables.locations import Location, local
 from kohort.tables.streams import Stream
-from kohort.tables.tables import Format
+from kohort.tables.tables import FileFormat, Source
 from kohort.utility.aligned import AlignedTables
 from kohort.verification.duckdb_views import original_name
 from kohort.verification.verify import Proof, require_passed
@@ -58,7 +58,7 @@ class DiskEngine:
         self._limits = Limits(job.memory_bytes, rows_at_once)
         self._held = ExitStack()
         weakref.finalize(self, self._held.close)  # the scratch folder lives as long as what may still be asked for
-        self._source: Any
+        self._source: Source
         self._stream: Stream
         self._schema: Schema
         self._folder: Path
@@ -67,7 +67,7 @@ class DiskEngine:
         self._partition: DiskPartition
         self._shuffle: Shuffle | None = None
 
-    def require_target(self, target: Place, force: bool, sources: Sequence[Any]) -> None:
+    def require_target(self, target: Location, force: bool, sources: Sequence[Any]) -> None:
         require_file(target, force, sources)
 
     def read(self, source: Any) -> None:
@@ -75,8 +75,8 @@ class DiskEngine:
         if job.workload is not None:
             raise RequestError("A workload is answered in memory. Leave it out, or take the memory engine (--engine memory).")
         with self._progress.step("read"):
-            self._source = source
-            self._stream = tables.open_stream(source, job.encoding, job.columns)
+            self._source = tables.open_source(source, job.encoding, job.columns)
+            self._stream = self._source.stream()
             self._schema = schema.bind(job.columns, self._stream.schema, **job.binding())
             self._require_narrow()
             self._folder = self._held.enter_context(staging.scratch_folder())
@@ -146,22 +146,21 @@ class DiskEngine:
             batches = list(self._batches(None, originals := self._folder / "originals.parquet"))
             table = pa.Table.from_batches(batches, publishing.release_schema(self._schema, self._stream.schema))
             release, origin = table, self._stream.origin
-            if isinstance(origin, FrameKind):
+            if isinstance(origin, FrameLibrary):
                 release = frames.give_back(table, origin, self._schema.carried)
                 table = tables.read(release)[0] if origin.readable_again else table
         return release, self._audited(table, None, originals)
 
-    def release_file(self, target: Place, force: bool) -> Evidence:
+    def release_file(self, target: Location, force: bool) -> Evidence:
         path = local(target)
-        origin = self._stream.origin
-        form = tables.format_of(path, origin.delimiter if isinstance(origin, Format) else ",")
-        tables.require_other(path, [self._source, *self._job.files()])
+        file_format = tables.format_of(path, self._source.file_format)
+        tables.require_other(path, [self._source.given, *self._job.files()])
         with staging.staged(path, force) as part:
             originals = self._folder / "originals.parquet"
             with self._progress.step("publish", total=self._packed.rows):
                 arrow_schema = publishing.release_schema(self._schema, self._stream.schema)
-                tables.batches_to_file(self._batches(form, originals), arrow_schema, part, form)
-            return self._audited(part, form, originals)
+                tables.batches_to_file(self._batches(file_format, originals), arrow_schema, part, file_format)
+            return self._audited(part, file_format, originals)
 
     # --- rows
 
@@ -198,14 +197,14 @@ class DiskEngine:
             labels = reader.take(batch.num_rows)
             yield pa.Table.from_batches([batch]), labels, np.flatnonzero(labels >= 0)
 
-    def _batches(self, form: Format | None, originals: Path) -> Iterator[pa.RecordBatch]:
+    def _batches(self, file_format: FileFormat | None, originals: Path) -> Iterator[pa.RecordBatch]:
         """The release; beside it, in a private file, what each cell was made from."""
         proof, writer, done = self._proof(), None, self._progress.slot()
         with ExitStack() as closing:
             for table, labels, order in self._ordered():
                 self._progress.check()
                 yield from self._publication(table, labels).batches(order)
-                extra = self._extra(proof, table.take(pa.array(order)), form)
+                extra = self._extra(proof, table.take(pa.array(order)), file_format)
                 with in_scratch(self._folder):
                     if writer is None:
                         options: dict[str, Any] = {"compression": "lz4", "write_statistics": False, "store_schema": False}
@@ -213,9 +212,9 @@ class DiskEngine:
                     writer.write_table(extra)
                 done[0] += len(order)
 
-    def _extra(self, proof: Proof, table: pa.Table, form: Format | None) -> pa.Table:
+    def _extra(self, proof: Proof, table: pa.Table, file_format: FileFormat | None) -> pa.Table:
         """What the auditor is to see beside the release."""
-        return pa.table({original_name(alias): cells for alias, cells in proof.originals(table.column, form).items()})
+        return pa.table({original_name(alias): cells for alias, cells in proof.originals(table.column, file_format).items()})
 
     def _publication(self, table: pa.Table, labels: NDArray[np.int64]) -> Publication:
         """Some rows, published."""
@@ -232,10 +231,10 @@ class DiskEngine:
         published = packed.rows - made.left_out
         return Proof.of(self._job, self._schema, packed.template.axes, self._stream.schema, published, packed.sensitive)
 
-    def _audited(self, release: pa.Table | Path, form: Format | None, originals: Path) -> Evidence:
+    def _audited(self, release: pa.Table | Path, file_format: FileFormat | None, originals: Path) -> Evidence:
         with self._progress.step("audit"):
             pa.default_memory_pool().release_unused()
-            evidence = self._proof().audit(release, form, originals, self._progress.threads, self._limits.room())
+            evidence = self._proof().audit(release, file_format, originals, self._progress.threads, self._limits.room())
             originals.unlink(missing_ok=True)
             require_passed(evidence)
             return evidence

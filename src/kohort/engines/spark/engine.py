@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import secrets
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -49,8 +48,8 @@ from kohort.publishing.publish import Boxes
 from kohort.schema import columns as schema
 from kohort.schema.columns import Schema
 from kohort.tables import tables
-from kohort.tables.locations import Place
-from kohort.tables.tables import Format
+from kohort.tables.locations import Location
+from kohort.tables.tables import FORMATS, FileFormat, Source
 from kohort.utility.aligned import AlignedTables
 from kohort.utility.loss import Sums
 from kohort.verification.verify import Proof, require_passed
@@ -74,9 +73,9 @@ class SparkEngine:
         self._secret = os.urandom(32)
         self._held = ExitStack()
         weakref.finalize(self, self._held.close)
-        self._source: Any
+        self._source: Source
         self._read_from: tuple[str, ...]
-        self._form: Format | None
+        self._file_format: FileFormat | None
         self._arrow_schema: pa.Schema
         self._schema: Schema
         self._values: DistinctValues
@@ -90,7 +89,7 @@ class SparkEngine:
 
     # --- steps
 
-    def require_target(self, target: Place, force: bool, sources: Sequence[Any]) -> None:
+    def require_target(self, target: Location, force: bool, sources: Sequence[Any]) -> None:
         _format_of(target)
         if isinstance(target, Path):
             tables.require_other(target, sources)
@@ -109,10 +108,11 @@ class SparkEngine:
         if problems:
             raise RequestError(problems)
         with self._progress.step("read"):
-            found = spark_sources.read(self._spark, source, job.encoding)
-            self._source, self._read_from, self._form, self._arrow_schema = source, found.files, found.form, found.arrow_schema
+            self._source = tables.open_source(source, job.encoding, job.columns)
+            found = spark_sources.read(self._spark, self._source)
+            self._read_from, self._file_format, self._arrow_schema = found.files, found.file_format, found.arrow_schema
             if self._target is not None:
-                self._target.require_other(source, found.files)
+                self._target.require_other(self._source.given, found.files)
             self._schema = schema.bind(job.columns, self._arrow_schema, **job.binding())
             self._values = DistinctValues(
                 self._kept(found.cells) if found.is_slow else found.cells, found.arrow_schema, self._schema.missing
@@ -225,24 +225,21 @@ class SparkEngine:
                 require_passed(evidence)
         return release, evidence
 
-    def release_file(self, target: Place, force: bool) -> Evidence:
-        form = _format_of(target, self._form)
+    def release_file(self, target: Location, force: bool) -> Evidence:
+        file_format = _format_of(target, self._file_format)
         with ExitStack() as stack:
             stack.enter_context(speaking_plainly(f"{target} could not be written"))
             folder = Folder(self._spark, target)
-            folder.require_other(self._source, self._read_from)
+            folder.require_other(self._source.given, self._read_from)
             place = stack.enter_context(folder.staged(force=force))
             with self._progress.step("publish"):
-                proven = self._as_text() if form.kind == "csv" else self._shown_rows()
+                proven = self._as_text() if file_format.holds_text else self._shown_rows()
                 release = self._named(proven)
-                if form.kind == "csv":
-                    # In a lone column a missing cell is written "": nothing at all would be no line.
-                    release = release.fillna("") if len(release.columns) == 1 else release
-                    release.write.options(**_as_csv(form)).csv(place)
-                else:
-                    release.write.option("compression", "zstd").parquet(place)
+                if file_format.holds_text and len(release.columns) == 1:
+                    release = release.fillna("")  # in a lone column a missing cell is written "": an empty line would be no row
+                release.write.format(file_format.spark_source).options(**file_format.spark_write_options()).save(place)
             with self._progress.step("audit"):
-                evidence = self._audited(self._read_back(place, form), proven)
+                evidence = self._audited(self._read_back(place, file_format), proven)
                 require_passed(evidence)
         return evidence
 
@@ -367,32 +364,26 @@ class SparkEngine:
         types = publishing.release_schema(self._schema, self._arrow_schema).types
         return self._shown_rows().mapInArrow(spark_tasks.to_text(types), arrow_schema)
 
-    def _read_back(self, place: str, form: Format) -> Any:
-        place = spark_sources.escaped(place)
-        if form.kind == "parquet":
-            return self._spark.read.parquet(place)
-        from pyspark.sql.types import StringType, StructField, StructType
+    def _read_back(self, place: str, file_format: FileFormat) -> Any:
+        names = self._names()
+        reader = self._spark.read.format(file_format.spark_source).options(**file_format.spark_read_options(len(names)))
+        if file_format.holds_text:
+            from pyspark.sql.types import StringType, StructField, StructType
 
-        arrow_schema = StructType([StructField(name, StringType()) for name in self._names()])
-        # What stands for nothing meanwhile: else an empty text would become nothing too, which it is only in a lone column.
-        nothing = secrets.token_hex(16) if len(arrow_schema) > 1 else ""
-        return self._spark.read.options(multiLine=True, nullValue=nothing, **_as_csv(form)).csv(place, schema=arrow_schema)
+            reader = reader.schema(StructType([StructField(name, StringType()) for name in names]))
+        return reader.load(spark_sources.escaped(place))
 
     def _audited(self, release: Any, proven: Any) -> Evidence:
         return audited(self._proof, self._names(), release, self._rows, proven)
 
 
-def _format_of(target: Place, source: Format | None = None) -> Format:
-    form = tables.format_of(Path(target), source.delimiter if source is not None else ",")
-    if form.kind == "arrow" or form.compression:
-        raise RequestError("Spark writes folders of Parquet or CSV files. Name the release .parquet or .csv.")
-    return form
-
-
-def _as_csv(form: Format) -> dict[str, Any]:
-    """Every cell as it is, blanks and all; an empty text in quotes, nothing where there is none."""
-    kept = dict.fromkeys(("ignoreLeadingWhiteSpace", "ignoreTrailingWhiteSpace"), False)
-    return {"header": True, "sep": form.delimiter, "quote": '"', "escape": '"', **kept}
+def _format_of(target: Location, source: FileFormat | None = None) -> FileFormat:
+    file_format = tables.format_of(Path(target), source)
+    if file_format.spark_source is None:
+        writable = [known for known in FORMATS.values() if known().spark_source is not None]
+        titles, suffixes = (" or ".join(texts) for texts in zip(*((one.title, one.suffixes[0]) for one in writable), strict=True))
+        raise RequestError(f"Spark writes folders of {titles} files. Name the release {suffixes}.")
+    return file_format
 
 
 def _let_go(kept: Any) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kohort.errors import MachineError, RequestError
-from kohort.tables.locations import Place, place_of
+from kohort.tables.locations import Location, location_of
 
 FIRST_FILES = 100
 NOTE = ".run"
@@ -59,7 +59,7 @@ def files_at(spark: Any, name: str) -> list[str]:
 class Folder:
     """A place for a release: staged beside it, renamed onto it, removed if that fails."""
 
-    def __init__(self, spark: Any, target: Place) -> None:
+    def __init__(self, spark: Any, target: Location) -> None:
         context = spark.sparkContext
         self._settings = context._jsc.hadoopConfiguration()  # noqa: SLF001 - there is no other way to its file systems
         self._java = context._jvm  # noqa: SLF001
@@ -67,7 +67,7 @@ class Folder:
         self.target = self._qualified(target)
         self._system = self.target.getFileSystem(self._settings)
 
-    def _qualified(self, place: Place) -> Any:
+    def _qualified(self, place: Location) -> Any:
         """A path with its file system and from its root, so that two names of one place are the same.
 
         Ours from the folder that we are in: the JVM's is where it was started.
@@ -99,7 +99,7 @@ class Folder:
         if any(f"{file}/".startswith(f"{mine}/") for file in files):
             raise RequestError(f"{self.target} is what the release is made from. Choose another name for it.")
         if isinstance(source, (str, os.PathLike)):
-            theirs = self._qualified(place_of(source)).toString()
+            theirs = self._qualified(location_of(source)).toString()
             if mine.startswith(f"{theirs}/") or fnmatch.fnmatchcase(mine, theirs):
                 raise RequestError(f"{self.target} would be among the files that the release is made from. Choose another place.")
 

@@ -1,12 +1,11 @@
 """Tables that Spark reads: files that this machine sees too, addresses, tables by name, data frames.
 
-Text and Arrow files are read by our own reader, in Spark's tasks: Spark's would take a row that is cut short for a shorter row,
-and the columns of a second file in the order of the first. Parquet is read by Spark, from files whose columns agree.
+Most formats are read by kohort's own reader, in Spark's tasks. Spark's CSV reader would read a row that is cut short as a shorter
+row, and the columns of a second file in the order of the first. Spark reads formats that are `is_read_by_spark`: Parquet.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -21,10 +20,9 @@ from kohort.engines.spark import release_folder as spark_folders
 from kohort.engines.spark.session import Batches, speaking_plainly, telling
 from kohort.errors import RequestError, listed
 from kohort.tables import streams, tables
-from kohort.tables.files import folders
-from kohort.tables.files.source_file import Piece
-from kohort.tables.locations import place_of
-from kohort.tables.tables import Format
+from kohort.tables.files import file_sets
+from kohort.tables.files.source_file import SourceFile
+from kohort.tables.tables import FORMATS, FileFormat, Source
 
 ZONE = "spark.sql.session.timeZone"
 WILD = re.compile(r"([\\*?\[\]{}])")
@@ -32,13 +30,13 @@ ELSE = "or take another engine (--engine)."
 
 
 @dataclass(frozen=True)
-class Source:
+class SparkTable:
     """A table whose columns go by place, as x0, x1, ...: names can hold anything, and Spark does not tell Age from age."""
 
     cells: Any
     arrow_schema: pa.Schema
     """The columns' own names, and their types."""
-    form: Format | None = None
+    file_format: FileFormat | None = None
     """Of files."""
     files: tuple[str, ...] = ()
     """That it is read from, as far as Spark tells."""
@@ -51,20 +49,21 @@ def is_spark_frame(source: Any) -> bool:
     return type(source).__module__.startswith("pyspark.sql") and hasattr(source, "sparkSession")
 
 
-def read(spark: Any, source: Any, encoding: str | None) -> Source:
-    """Whatever can be named or given."""
+def read(spark: Any, source: Source) -> SparkTable:
+    """A table that was named or given."""
     with speaking_plainly("The table could not be read by Spark"):
-        if is_spark_frame(source):
-            return _of_frame(source)
-        if not isinstance(source, (str, os.PathLike)):  # small enough to be at hand
-            return _of_table(spark, tables.read(source, encoding)[0])
-        place = place_of(source)
+        if is_spark_frame(source.given):
+            return _of_frame(source.given)
+        place = source.location
+        if place is None:  # a data frame is in memory already
+            return _of_table(spark, source.read())
         if isinstance(place, str):
             return _at_address(spark, place)
-        if "/" not in str(place) and not place.exists() and not tables.kind_of(place) and _is_table(spark, str(place)):
+        if "/" not in str(place) and not place.exists() and not tables.format_named(place) and _is_table(spark, str(place)):
             return _of_frame(spark.table(str(place)))
-        pieces = folders.pieces_of(place, encoding)
-        return _of_parquet(spark, pieces, place) if pieces[0].form.kind == "parquet" else _of_pieces(spark, pieces)
+        source_files = source.source_files
+        by_spark = source_files[0].file_format.is_read_by_spark
+        return _by_spark(spark, source_files, place) if by_spark else _of_source_files(spark, source_files)
 
 
 def _is_table(spark: Any, name: str) -> bool:
@@ -77,7 +76,7 @@ def _is_table(spark: Any, name: str) -> bool:
         return False
 
 
-def _of_frame(frame: Any, form: Format | None = None) -> Source:
+def _of_frame(frame: Any, file_format: FileFormat | None = None) -> SparkTable:
     from pyspark.sql.types import StringType
 
     if frame.isStreaming:
@@ -89,10 +88,12 @@ def _of_frame(frame: Any, form: Format | None = None) -> Source:
     texts = [field for field in cells.schema if isinstance(field.dataType, StringType)]
     # Texts that a collation takes for equal are different texts.
     collated = {field.name: cells[field.name].cast(StringType()) for field in texts if field.dataType != StringType()}
-    return Source(cells.withColumns(collated), _with_zone(frame.sparkSession, arrow_schema), form, tuple(frame.inputFiles()))
+    return SparkTable(
+        cells.withColumns(collated), _with_zone(frame.sparkSession, arrow_schema), file_format, tuple(frame.inputFiles())
+    )
 
 
-def _of_table(spark: Any, table: pa.Table) -> Source:
+def _of_table(spark: Any, table: pa.Table) -> SparkTable:
     from pyspark.sql.pandas.types import from_arrow_schema
 
     _require_types(table.schema, pa.types.is_unsigned_integer)
@@ -151,52 +152,55 @@ def _plain(arrow_type: pa.DataType) -> pa.DataType:
 # --- files that this machine sees
 
 
-def _of_pieces(spark: Any, pieces: Sequence[Piece]) -> Source:
+def _of_source_files(spark: Any, source_files: Sequence[SourceFile]) -> SparkTable:
     """Each file by one task."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    schema = streams.of_pieces(pieces).schema
+    schema = streams.of_source_files(source_files).schema
     tables.require_distinct(schema.names)
     arrow_schema = pa.schema([(field.name, _plain(field.type)) for field in schema])
     _require_types(arrow_schema, pa.types.is_unsigned_integer)
     columns = from_arrow_schema(pa.schema(list(zip(_by_place(arrow_schema), arrow_schema.types, strict=True))))
-    numbers = spark.range(0, len(pieces), 1, len(pieces))
-    return Source(
-        numbers.mapInArrow(telling(_reading(pieces, arrow_schema)), columns),
+    numbers = spark.range(0, len(source_files), 1, len(source_files))
+    return SparkTable(
+        numbers.mapInArrow(telling(_reading(source_files, arrow_schema)), columns),
         arrow_schema,
-        pieces[0].form,
-        _uris(pieces),
+        source_files[0].file_format,
+        _uris(source_files),
         is_slow=True,
     )
 
 
-def _reading(pieces: Sequence[Piece], wanted: pa.Schema) -> Callable[[Batches], Batches]:
+def _reading(source_files: Sequence[SourceFile], wanted: pa.Schema) -> Callable[[Batches], Batches]:
     names = _by_place(wanted)
 
     def run(batches: Batches) -> Batches:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                for rows in streams.read_piece(pieces[number], wanted):
+                for rows in streams.read_source_file(source_files[number], wanted):
                     yield pa.record_batch(rows.columns, names=names)
 
     return run
 
 
-def _of_parquet(spark: Any, pieces: Sequence[Piece], place: Path) -> Source:
-    """By Spark, after a look at what the files hold."""
-    own = streams.of_pieces(pieces).schema
+def _by_spark(spark: Any, source_files: Sequence[SourceFile], place: Path) -> SparkTable:
+    """By Spark's own reader, after a check of the files' columns."""
+    own = streams.of_source_files(source_files).schema
     tables.require_distinct(own.names)
     _require_types(own)
     folded = [name.casefold() for name in own.names]
     twins = [name for name in own.names if folded.count(name.casefold()) > 1]
     if twins:
         raise RequestError(f"Columns {listed(twins)} differ only in case, which Spark does not tell apart. Rename one, {ELSE}")
-    reader = spark.read
-    if folders.is_many(place):
-        reader = reader.option("basePath", escaped(str(folders.base_of(place).absolute())))
-    frame = _keys_as_text(reader, [escaped(str(piece.path.absolute())) for piece in pieces], set(pieces[0].keys))
-    found = _of_frame(frame.select(*(frame[f"`{name.replace('`', '``')}`"] for name in own.names)), pieces[0].form)
-    return Source(found.cells, _own_zones(own, found.arrow_schema), found.form, _uris(pieces))
+    file_format = source_files[0].file_format
+    reader = spark.read.format(file_format.spark_source)
+    if file_sets.is_many(place):
+        reader = reader.option("basePath", escaped(str(file_sets.base_of(place).absolute())))
+    frame = _keys_as_text(
+        reader, [escaped(str(source_file.path.absolute())) for source_file in source_files], set(source_files[0].keys)
+    )
+    found = _of_frame(frame.select(*(frame[f"`{name.replace('`', '``')}`"] for name in own.names)), file_format)
+    return SparkTable(found.cells, _own_zones(own, found.arrow_schema), file_format, _uris(source_files))
 
 
 def _require_types(schema: pa.Schema, *more: Callable[[pa.DataType], bool]) -> None:
@@ -216,14 +220,14 @@ def _is_nanoseconds(arrow_type: pa.DataType) -> bool:
 
 
 def _keys_as_text(reader: Any, paths: Sequence[str], keys: Collection[str]) -> Any:
-    """Parquet files; folders named `zip=01` stand for the text 01, whatever it looks like."""
+    """The files at these paths. A folder named `zip=01` means the text 01, not a number."""
     from pyspark.sql.types import StringType, StructField, StructType
 
-    frame = reader.parquet(*paths)
+    frame = reader.load(list(paths))
     if not keys:
         return frame
     fields = [StructField(field.name, StringType()) if field.name in keys else field for field in frame.schema]
-    return reader.schema(StructType(fields)).parquet(*paths)
+    return reader.schema(StructType(fields)).load(list(paths))
 
 
 def escaped(path: str) -> str:
@@ -231,24 +235,26 @@ def escaped(path: str) -> str:
     return WILD.sub(r"\\\1", path)
 
 
-def _uris(pieces: Sequence[Piece]) -> tuple[str, ...]:
-    return tuple(piece.path.absolute().as_uri() for piece in pieces)
+def _uris(source_files: Sequence[SourceFile]) -> tuple[str, ...]:
+    return tuple(source_file.path.absolute().as_uri() for source_file in source_files)
 
 
 # --- addresses
 
 
-def _at_address(spark: Any, address: str) -> Source:
+def _at_address(spark: Any, address: str) -> SparkTable:
     names = spark_folders.files_at(spark, address)
     if not names:
         raise RequestError(f"There is no table at {address}. Check its name and folder.")
-    kind = next(filter(None, (tables.kind_of(Path(name)) for name in [address, *names])), None)
-    if kind != "parquet":
+    found = next(filter(None, (tables.format_named(Path(name)) for name in [address, *names])), None)
+    if found is None or not found.is_read_by_spark:
+        readable = " or ".join(file_format.title for file_format in FORMATS.values() if file_format.is_read_by_spark)
         raise RequestError(
-            f"{address} does not hold Parquet, which is all that is read from an address. Write it as Parquet, or read it with "
-            "Spark and give the data frame."
+            f"{address} does not hold {readable}, which is all that is read from an address. Write it as {readable}, or read it "
+            "with Spark and give the data frame."
         )
-    reader = spark.read.option("mergeSchema", "true")
-    below = {part for file in reader.parquet(address).inputFiles() for part in file.split("/")[:-1]}
+    file_format = found()
+    reader = spark.read.format(file_format.spark_source).option("mergeSchema", "true")
+    below = {part for file in reader.load(address).inputFiles() for part in file.split("/")[:-1]}
     keys = {unquote(part.partition("=")[0]) for part in below if "=" in part and part not in address.split("/")}
-    return _of_frame(_keys_as_text(reader, [address], keys), Format("parquet"))
+    return _of_frame(_keys_as_text(reader, [address], keys), file_format)

@@ -1,6 +1,6 @@
-"""CSV files as text: nothing is guessed of a cell, and nothing of it is changed. An empty cell is missing, `""` is empty text.
+"""The dialect of a CSV file: its header, its delimiter, and how cells are quoted. An empty cell is missing, `""` is empty text.
 
-What is wrong with a file is told by line numbers and counts; readers' own messages quote the cells they failed on.
+Messages have line numbers and counts only: the messages of CSV readers quote cells.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.errors import RequestError
-from kohort.tables.files import text_stream as text_files
+from kohort.tables.files import text_stream
 from kohort.tables.files.text_stream import TextFile
 
 DELIMITERS = ",;\t|"
-SAMPLE = 20  # lines by which a file shows its delimiter
-BLOCK = 1 << 24  # bytes a reader takes at a time; also the longest row it accepts
+SAMPLE = 20  # lines that are read to find the delimiter
+BLOCK = 1 << 24  # bytes that a reader takes at once; also the longest row that it accepts
 
 
 def column_names(file: TextFile, delimiter: str) -> list[str]:
-    """The header line."""
+    """The names in the header line."""
     with file.open_text() as text:
         names = next(csv.reader(text, delimiter=delimiter), [])
     if not names:
@@ -31,7 +31,10 @@ def column_names(file: TextFile, delimiter: str) -> list[str]:
 
 
 def sniff_delimiter(file: TextFile, preferred: str | None = None) -> str:
-    """The preferred one if the header has it; else that under which the first lines agree on the most fields, or the comma."""
+    """The preferred delimiter if the header has it.
+
+    Else the one that gives the first lines the same number of fields, and the most; else the one that gives the header the most.
+    """
     with file.open_text() as text:
         lines = [line for line, _ in zip(text, range(SAMPLE), strict=False)]
     if not lines:
@@ -39,7 +42,7 @@ def sniff_delimiter(file: TextFile, preferred: str | None = None) -> str:
     lines = [lines[0], *(line for line in lines[1:] if len(line) < 100_000)]  # Python's reader has a limit
 
     def records(delimiter: str) -> list[int]:
-        """How many fields each has; the last may be cut off by the end of the sample."""
+        """The number of fields of each record. Without the last record if the sample may have cut it off."""
         counts = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row] or [0]
         return counts[:-1] if len(lines) == SAMPLE and len(counts) > 1 else counts
 
@@ -54,8 +57,8 @@ def sniff_delimiter(file: TextFile, preferred: str | None = None) -> str:
 
 
 def what_is_wrong(file: TextFile, delimiter: str) -> str:
-    """Why a file could not be read, told by line numbers and counts only."""
-    wrong = text_files.what_is_wrong(file)
+    """Why a file could not be read, with line numbers and counts only."""
+    wrong = text_stream.what_is_wrong(file)
     if wrong:
         return wrong
     with file.open_text() as text:
@@ -69,7 +72,7 @@ def what_is_wrong(file: TextFile, delimiter: str) -> str:
                         "Mend it; a cell that holds the delimiter must stand in quotes."
                     )
         except csv.Error:
-            pass  # a cell longer than Python's reader takes; Arrow's takes it
+            pass  # a cell that is too long for Python's reader, but not for Arrow's
     return f"it is damaged, or a row is longer than {BLOCK >> 20} MiB."
 
 
@@ -82,9 +85,9 @@ def header_line(names: list[str], delimiter: str) -> bytes:
 
 
 def lines(batch: pa.RecordBatch, delimiter: str) -> pa.Buffer:
-    """The batch as CSV lines, quoted only where needed: the joined strings' own buffer, not a copy row by row."""
+    """The batch as CSV lines, quoted only where needed. Returns the buffer of the joined strings, without a copy."""
     columns = [_column(column, name, delimiter) for name, column in zip(batch.schema.names, batch.columns, strict=True)]
-    if len(columns) == 1:  # a lone empty cell would be an empty line, which readers skip
+    if len(columns) == 1:  # readers would skip an empty line
         columns = [pc.if_else(pc.equal(columns[0], ""), '""', columns[0])]
     joined = pc.binary_join_element_wise(*columns, pa.scalar(delimiter, pa.large_string()))
     joined = pc.binary_join_element_wise(joined, pa.scalar("\n", pa.large_string()), pa.scalar("", pa.large_string()))
@@ -104,7 +107,7 @@ def _column(column: pa.Array, name: str, delimiter: str) -> pa.Array:
         text = column.cast(pa.large_string())
     except pa.ArrowException:
         raise RequestError(f"Column {name!r} of type {column.type} cannot be written as CSV. Write Parquet.") from None
-    # A byte order mark that begins the first cell would be taken for the file's.
+    # Readers would take a byte order mark at the start of the first cell for that of the file.
     quoted = pc.match_substring_regex(text, f'["\\r\\n{_in_class(delimiter)}]|^$|^\\x{{FEFF}}')
     if pc.any(quoted).as_py():
         doubled = pc.replace_substring(text, '"', '""')

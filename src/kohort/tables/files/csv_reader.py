@@ -1,4 +1,4 @@
-"""CSV files as tables of text, whole or in batches: both read the same cells and refuse the same files."""
+"""Reads CSV files as tables of text, whole or in batches. Both find the same cells and refuse the same files."""
 
 from __future__ import annotations
 
@@ -15,40 +15,39 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from kohort.errors import RequestError
-from kohort.tables.files import csv_dialect as csv_text
-from kohort.tables.files import csv_structure as csv_rows
-from kohort.tables.files.table_size import Shape
+from kohort.tables.files import csv_dialect, csv_structure
+from kohort.tables.files.table_size import TableSize
 from kohort.tables.files.text_stream import TextFile
 
-PARSED_AT_ONCE = 4  # pieces, each in memory as text and as cells
-PLACE = 4.125  # bytes that a cell takes beside its text
+PARSED_AT_ONCE = 4  # parts of a file, each in memory as text and as cells
+CELL = 4.125  # bytes that a cell takes in addition to its text
 
 
 @dataclass(frozen=True)
 class CsvTable:
-    """Every column as text, untouched. An empty cell is null, a quoted empty one is the empty text."""
+    """See `StoredTable`. Every column is text. An empty cell is missing; a quoted empty cell is the empty text."""
 
     file: TextFile
     delimiter: str
 
     def schema(self) -> pa.Schema:
-        return pa.schema([(name, pa.string()) for name in csv_text.column_names(self.file, self.delimiter)])
+        return pa.schema([(name, pa.string()) for name in csv_dialect.column_names(self.file, self.delimiter)])
 
-    def shape(self) -> Shape:
-        """Its size by the cells of its first lines: short ones take more room than in the file."""
+    def table_size(self) -> TableSize:
+        """The size is estimated from the first lines: short cells take more room in memory than in the file."""
         schema = self.schema()
         with self.file.open_bytes() as stream:
-            head = stream.read(csv_rows.PIECE)
+            head = stream.read(csv_structure.PIECE)
         text = self.file.size()
         cells = len(schema) * max(1, head.count(b"\n")) * text / max(1, len(head))
-        return Shape(schema, None, int(text + PLACE * cells))
+        return TableSize(schema, None, int(text + CELL * cells))
 
     def read(self) -> pa.Table:
         schema = self.schema()
-        last = csv_rows.require_in_order(self.file, self.delimiter)
+        last = csv_structure.require_in_order(self.file, self.delimiter)
         with self.file.open_bytes() as stream:
             try:
-                options = pacsv.ReadOptions(column_names=schema.names, skip_rows_after_names=1, block_size=csv_text.BLOCK)
+                options = pacsv.ReadOptions(column_names=schema.names, skip_rows_after_names=1, block_size=csv_dialect.BLOCK)
                 table = self._parse(stream, options)
             except pa.ArrowInvalid:
                 if self._has_rows():
@@ -66,14 +65,14 @@ class CsvTable:
                 rows += table.num_rows
                 yield from table.select(columns).to_batches()
         except pa.ArrowInvalid:
-            csv_rows.require_in_order(self.file, self.delimiter)  # what `read` would say first
+            csv_structure.require_in_order(self.file, self.delimiter)  # the error that `read` would raise first
             raise
 
-    def refused(self) -> str:
-        return f"cannot be read as csv: {csv_text.what_is_wrong(self.file, self.delimiter)}"
+    def read_error(self) -> str:
+        return f"cannot be read as csv: {csv_dialect.what_is_wrong(self.file, self.delimiter)}"
 
     def _parsed(self, columns: Sequence[str]) -> Iterator[tuple[pa.Table, bool]]:
-        """The file part by part; the next ones are parsed while somebody works on one."""
+        """The file in parts, each with whether its rows may be very long. The next parts are parsed while the caller uses one."""
         names = self.schema().names
 
         def parse(part: bytes, may_be_long: bool, skipped: int) -> tuple[pa.Table, bool]:
@@ -87,7 +86,9 @@ class CsvTable:
         pool = ThreadPoolExecutor(at_once)
         waiting: deque[Future[tuple[pa.Table, bool]]] = deque()
         try:
-            for number, (part, may_be_long) in enumerate(csv_rows.whole_rows(self.file, self.delimiter, 2 * csv_text.BLOCK)):
+            for number, (part, may_be_long) in enumerate(
+                csv_structure.whole_rows(self.file, self.delimiter, 2 * csv_dialect.BLOCK)
+            ):
                 waiting.append(pool.submit(parse, part, may_be_long, int(number == 0)))
                 if len(waiting) > at_once:
                     yield waiting.popleft().result()
@@ -97,9 +98,9 @@ class CsvTable:
             pool.shutdown(cancel_futures=True)
 
     def _parse(self, stream: Any, options: Any, columns: Sequence[str] = (), *, checked: bool = False) -> pa.Table:
-        """All columns, or some; `checked` where the text is known to be UTF-8."""
+        """All columns, or those named. `checked` if the text is known to be UTF-8."""
         names = options.column_names
-        lone = len(names) == 1  # there an empty line is a missing cell, and "" is how it must be written
+        lone = len(names) == 1  # in a lone column an empty line, or "", is a missing cell
         return pacsv.read_csv(
             stream,
             options,
@@ -121,8 +122,8 @@ class CsvTable:
             return any(rows)
 
     def _require_short_rows(self, table: pa.Table, before: int = 0) -> None:
-        """The reader takes some rows longer than a block and refuses others; no reader of the release need take them."""
-        limit = csv_text.BLOCK // 2  # quotes may double on the way out
+        """Refuse very long rows: Arrow, and readers of the release, read only some rows that are longer than a block."""
+        limit = csv_dialect.BLOCK // 2  # quotes may be doubled in the release
         longest = sum(pc.max(pc.binary_length(column)).as_py() or 0 for column in table.columns)
         if longest < limit:
             return
@@ -136,13 +137,13 @@ class CsvTable:
 
 
 def _require_utf8(text: bytes) -> None:
-    """All of it: a column that nobody asked for may not hide that a file is damaged."""
-    places = np.array([0, len(text)], np.int64)
-    pa.Array.from_buffers(pa.large_string(), 1, [None, pa.py_buffer(places), pa.py_buffer(text)]).validate(full=True)
+    """Check all columns, so that a damaged file is refused whichever columns are read."""
+    ends = np.array([0, len(text)], np.int64)
+    pa.Array.from_buffers(pa.large_string(), 1, [None, pa.py_buffer(ends), pa.py_buffer(text)]).validate(full=True)
 
 
 def _with_last_missing(table: pa.Table) -> pa.Table:
-    """An empty cell that ends the file is missing; after a quoted one, Arrow takes it for empty text."""
+    """An empty cell at the end of the file is missing. After a quoted cell, Arrow reads it as empty text."""
     names, cells = table.column_names, table.column(table.num_columns - 1)
     ended = pa.chunked_array([*cells.slice(0, len(cells) - 1).chunks, pa.array([None], cells.type)])
     return table.set_column(len(names) - 1, names[-1], ended)

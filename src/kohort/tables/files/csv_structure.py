@@ -1,6 +1,6 @@
-"""Where the rows of a CSV file end, and whether its quotes and line ends are in order.
+"""Where the rows of a CSV file end, and whether its quotes and line ends are valid.
 
-Readers do not say when a quote is never closed: they make one cell of the rest of the file.
+CSV readers do not report a quote that is never closed: they read the rest of the file as one cell.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from kohort.errors import RequestError
 from kohort.tables.files.text_stream import TextFile
 
-PIECE = 1 << 22  # bytes looked at together
-FIELD_START, UNQUOTED, QUOTED, LINE_END = 0, 1, 2, 4  # states of kernels.csv_marks
+PIECE = 1 << 22  # bytes that are checked at once
+FIELD_START, UNQUOTED, QUOTED, LINE_END = 0, 1, 2, 4  # states of kernels.text.csv_scan
 NEWLINE = ord("\n")
 
 
 class Marks:
-    """Follows the quotes and line ends of a file from its beginning, piece by piece."""
+    """Checks the quotes and line ends of a file from its beginning, piece by piece."""
 
     def __init__(self, file: TextFile, delimiter: str) -> None:
         self._file = file
@@ -28,16 +28,16 @@ class Marks:
         self._state = np.zeros(3, np.int64)
 
     def follow(self, piece: bytes) -> int:
-        """Go on through a piece; where in it the last row ends that ends in it, or 0."""
+        """Check the next piece. Returns where its last whole row ends, or 0 if no row ends in it."""
         last = piece.rfind(b"\n") + 1
-        if self._state[0] in (FIELD_START, UNQUOTED) and b'"' not in piece and b"\r" not in piece:  # nothing to be out of order
+        if self._state[0] in (FIELD_START, UNQUOTED) and b'"' not in piece and b"\r" not in piece:  # nothing to check
             self._state[0] = FIELD_START if piece[-1:] in (b"\n", self._delimiter.encode()) else UNQUOTED
             self._state[1] += piece.count(b"\n")
             return last
         before, marks = self._state.copy(), np.frombuffer(piece, np.uint8)
         self._require(marks[:last])
         end, state = last, self._state
-        while end and state[0] == QUOTED:  # back to the line where the quote was opened, which may begin inside another
+        while end and state[0] == QUOTED:  # back to the line that opened the quote; it may begin inside another quote
             lines = state[2] - before[1]
             end = int(np.flatnonzero(marks[:end] == NEWLINE)[lines - 1]) + 1 if lines > 0 else 0
             state = before.copy()
@@ -70,7 +70,7 @@ class Marks:
 
 
 def require_in_order(file: TextFile, delimiter: str) -> bytes:
-    """Refuse a quote that is never closed, and a lone carriage return, which could hide rows. The last byte of the text."""
+    """Refuse a quote that is never closed and a lone carriage return, which could hide rows. Returns the last byte."""
     marks, last = Marks(file, delimiter), b""
     with file.open_bytes() as stream:
         while piece := stream.read(PIECE):
@@ -81,7 +81,7 @@ def require_in_order(file: TextFile, delimiter: str) -> bytes:
 
 
 def whole_rows(file: TextFile, delimiter: str, longest: int) -> Iterator[tuple[bytes, bool]]:
-    """The file in parts of whole rows, their marks in order, and whether one of them may be longer than a piece."""
+    """The file in checked parts of whole rows, each with whether one of its rows may be longer than a piece."""
     marks = Marks(file, delimiter)
     rest: list[bytes] = []
     with file.open_bytes() as stream:

@@ -1,4 +1,4 @@
-"""One file of a source: how messages call it, the table in it, and the columns that its folders add."""
+"""One file of a source: its name in messages, the table in it, and the columns that its folders add."""
 
 from __future__ import annotations
 
@@ -7,93 +7,71 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
 
 import pyarrow as pa
 
 from kohort.errors import RequestError
-from kohort.tables.files import formats
-from kohort.tables.files.arrow import ArrowTable
-from kohort.tables.files.csv_reader import CsvTable
-from kohort.tables.files.formats import Format
-from kohort.tables.files.parquet import ParquetTable
+from kohort.tables.files.file_format import FileFormat, StoredTable
 from kohort.tables.files.read_errors import reading
-from kohort.tables.files.table_size import ROWS_AT_ONCE, Shape
-
-
-class StoredTable(Protocol):
-    """A table in a file, whatever the format. Its errors are those of its reader."""
-
-    def schema(self) -> pa.Schema: ...
-
-    def shape(self) -> Shape: ...
-
-    def read(self) -> pa.Table: ...
-
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The rows in order, with these columns and maybe others; from the beginning at every call."""
-        ...
-
-    def refused(self) -> str:
-        """Why it cannot be read, told without a cell."""
-        ...
+from kohort.tables.files.registry import detected_format
+from kohort.tables.files.table_size import ROWS_AT_ONCE, TableSize
 
 
 @dataclass(frozen=True)
-class Piece:
-    """A file of a known format. `keys` are the columns that its folders give it."""
+class SourceFile:
+    """A file whose format is known. `keys` are the columns that its folders add, with their value."""
 
     path: Path
     title: str
-    form: Format
+    """Its name in messages."""
+    file_format: FileFormat
     keys: dict[str, str | None] = field(default_factory=dict)
     stamp: tuple[int, int, int] | None = None
-    """How the file was when it was opened: rows that are read twice must be the same rows."""
+    """Inode, size and time of change when the format was detected. Rows that are read later must be of the same file."""
 
     @classmethod
-    def at(cls, path: Path, title: str, encoding: str | None, keys: dict[str, str | None]) -> Piece:
+    def detected(cls, path: Path, title: str, encoding: str | None, keys: dict[str, str | None]) -> SourceFile:
+        """The file at `path`, with the format that its name and content show."""
         stamp = _stamp(path)
-        return cls(path, title, formats.format_in(path, title, encoding), keys, stamp)
+        return cls(path, title, detected_format(path, title, encoding), keys, stamp)
 
     @cached_property
     def table(self) -> StoredTable:
-        if self.form.kind == "parquet":
-            return ParquetTable(self.path)
-        if self.form.kind == "arrow":
-            return ArrowTable(self.path)
-        return CsvTable(self.form.text(self.path, self.title), self.form.delimiter)
+        return self.file_format.open(self.path, self.title)
 
     def reading(self) -> AbstractContextManager[None]:
-        return reading(self.title, self.table.refused, self.path)
+        return reading(self.title, self.table.read_error, self.path)
 
     def refuse_change(self) -> None:
         if self.stamp is not None and _stamp(self.path) != self.stamp:
             raise RequestError(f"{self.title} was changed while it was read. Run again when nobody writes to it.")
 
     def schema(self) -> pa.Schema:
-        """All its columns, those that its folders name last."""
+        """All columns; those that folders add come last."""
         with self.reading():
             schema = self.table.schema()
             _require_names(schema)
         return self._with_keys(schema)
 
-    def shape(self) -> Shape:
+    def table_size(self) -> TableSize:
         with self.reading():
-            shape = self.table.shape()
-            _require_names(shape.schema)
-        added = shape.size // max(1, len(shape.schema)) * len(self.keys)  # as if they were like the others
-        return Shape(self._with_keys(shape.schema), shape.rows, shape.size + added, shape.column_buffer)
+            size = self.table.table_size()
+            _require_names(size.schema)
+        added = size.size_in_memory // max(1, len(size.schema)) * len(self.keys)  # about as much as the other columns take
+        return TableSize(self._with_keys(size.schema), size.rows, size.size_in_memory + added, size.column_buffer)
 
     def read(self) -> pa.Table:
         with self.reading():
+            self.refuse_change()
             table = self.table.read()
             _require_names(table.schema)
+        self.refuse_change()
         for key in self.keys:
             table = table.append_column(key, self._key_column(key, table.num_rows))
         return table
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The named columns in that order. Nothing of them is validated yet, and they may lie in a mapped file."""
+        """The named columns in this order. Cells are not validated yet, and may lie in a mapped file."""
         with self.reading():
             self.refuse_change()
             own = [name for name in columns if name not in self.keys] or self.table.schema().names[:1]
@@ -119,13 +97,13 @@ class Piece:
 
 
 def _require_names(schema: pa.Schema) -> None:
-    """A damaged file may have names that are not text, which shows when they are looked at."""
+    """Raise an error now if the names of a damaged file are not text."""
     _ = schema.names
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
     try:
         found = path.stat()
-    except OSError:  # whoever opens it will say so
+    except OSError:  # opening the file will raise it again
         return None
     return found.st_ino, found.st_size, found.st_mtime_ns

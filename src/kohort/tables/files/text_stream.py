@@ -1,6 +1,6 @@
-"""Text files as one stream of UTF-8 bytes, whatever they are packed with and encoded in. Nobody else opens them.
+"""Text files as a stream of UTF-8 bytes, whatever their compression and encoding.
 
-The header, the delimiter, the quotes and the cells are all read from this stream, so that they cannot disagree.
+The header, the delimiter, the quotes and the cells are all read from this stream, so that they agree with each other.
 """
 
 from __future__ import annotations
@@ -10,18 +10,17 @@ import encodings.aliases
 import io
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow as pa
 
 from kohort.errors import RequestError, did_you_mean
+from kohort.tables.files.file_format import Compression
 
-Compression = Literal["gzip", "zstd"] | None
-
-HEAD = 1 << 12  # bytes by which a file shows what it is
-PIECE = 1 << 20
-PACKED = 10  # bytes of text that a byte of a packed file seldom exceeds
-WIDE = ("utf-16", "utf-32")  # encodings that hold NULs, and whose files show what they are
+HEAD = 1 << 12  # bytes that are enough to recognise an encoding
+PIECE = 1 << 20  # bytes that are read at once
+PACKED = 10  # bytes of text in a byte of compressed text, seldom more
+WIDE = ("utf-16", "utf-32")  # encodings with NUL bytes, which are recognised without being declared
 BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8",
     codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16, whose mark it begins with
@@ -29,18 +28,17 @@ BYTE_ORDER_MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-OTHER_KINDS = {
+NOT_TEXT = {
     b"\x1f\x8b": "gzip data. End its name in .gz",
     b"\x28\xb5\x2f\xfd": "zstd data. End its name in .zst",
-    b"PAR1": "a Parquet file. End its name in .parquet",
-    b"ARROW1": "an Arrow file. End its name in .arrow",
     b"PK\x03\x04": "a spreadsheet or a zip archive. Save its table as CSV",
 }
+"""What a file that begins with these bytes is. File formats have their own `first_bytes`."""
 
 
 @dataclass(frozen=True)
 class TextFile:
-    """Where a text lies and how it is packed; `title` is how messages call it, if not by its path."""
+    """A text file with its compression and encoding. `title` is its name in messages, if that is not its path."""
 
     path: Path
     compression: Compression = None
@@ -51,22 +49,22 @@ class TextFile:
         return self.title or str(self.path)
 
     def open_bytes(self) -> Any:
-        """The text as UTF-8 bytes without a byte order mark. UTF-8 itself is passed on unchecked: readers check it."""
+        """The text as UTF-8 bytes without a byte order mark. UTF-8 is not checked here, but by the readers."""
         stream = self._open_decoded()
         if stream.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8:
             return stream
-        stream.close()  # what is packed cannot be rewound
+        stream.close()  # a compressed stream cannot be rewound
         return self._open_decoded()
 
     def open_text(self) -> io.TextIOWrapper:
         return io.TextIOWrapper(self.open_bytes(), encoding="utf-8", newline="")
 
     def open_packed(self) -> Any:
-        """The bytes as they are encoded, unpacked."""
+        """The decompressed bytes, in the file's own encoding."""
         return pa.input_stream(str(self.path), compression=self.compression)
 
     def size(self) -> int:
-        """Bytes of the text when unpacked, rather too many: by a usual factor or, if that is more, by its beginning."""
+        """Bytes of the decompressed text, rather too many: by a usual factor, or by the beginning of the file if that is more."""
         size = self.path.stat().st_size
         if self.compression is None:
             return size
@@ -80,7 +78,7 @@ class TextFile:
 
 
 def find_encoding(path: Path, compression: Compression, declared: str | None = None) -> str:
-    """What a file is encoded in: by its byte order mark, as declared, by the NULs of UTF-16; else UTF-8."""
+    """The encoding of a file: by its byte order mark, else as declared, else UTF-16 if it has NUL bytes, else UTF-8."""
     named = codec_named(declared) if declared is not None else None
     with TextFile(path, compression).open_packed() as stream:
         head = stream.read(HEAD)
@@ -89,7 +87,7 @@ def find_encoding(path: Path, compression: Compression, declared: str | None = N
 
 
 def codec_named(name: str) -> str:
-    """Python's own name of a text encoding."""
+    """Python's name of a text encoding."""
     if _is_for_text(name):
         return codecs.lookup(name).name
     known = {codec.replace("_", "-") for codec in encodings.aliases.aliases.values() if _is_for_text(codec)}
@@ -98,7 +96,7 @@ def codec_named(name: str) -> str:
 
 
 def _is_for_text(codec: str) -> bool:
-    """Some codecs, such as base64, are not; and not every system has all of them."""
+    """Whether a codec is for text (base64 is not) and exists on this system."""
     try:
         "".encode(codec)
         codecs.getincrementaldecoder(codec)().decode(pa.py_buffer(b"a"))  # as Arrow hands it over
@@ -108,7 +106,7 @@ def _is_for_text(codec: str) -> bool:
 
 
 def _utf16_without_mark(head: bytes) -> str | None:
-    """UTF-16 in the byte order that makes a header of the first line: no control characters, and some Latin ones."""
+    """UTF-16 in the byte order in which the first line looks like a header: some Latin letters, no control characters."""
     if b"\0" not in head:
         return None
     for codec in ("utf-16-le", "utf-16-be"):
@@ -120,17 +118,23 @@ def _utf16_without_mark(head: bytes) -> str | None:
 
 
 def what_is_wrong(file: TextFile) -> str | None:
-    """Why a file cannot be read as text, told by line numbers; None if it can."""
+    """Why a file cannot be read as text, by line number and without its content; None if it can."""
+    from kohort.tables.files.registry import FORMATS, format_beginning  # the registry needs this module to load
+
     line = 1
     decoder = codecs.getincrementaldecoder(file.encoding)()
     try:
         with file.open_packed() as stream:
             piece = stream.read(HEAD)
-            other = next((kind for beginning, kind in OTHER_KINDS.items() if piece.startswith(beginning)), None)
+            if found := format_beginning(piece):
+                article = "an" if found.title[0] in "AEIOU" else "a"
+                return f"it is {article} {found.title} file. End its name in {found.suffixes[0]}."
+            other = next((what for beginning, what in NOT_TEXT.items() if piece.startswith(beginning)), None)
             if other:
                 return f"it is {other}."
             if b"\0" in piece and not file.encoding.startswith(WIDE):
-                return "it is not a text file. Give a file of text, Parquet or Arrow."
+                *most, last = [file_format.title for file_format in FORMATS.values() if not file_format.holds_text]
+                return f"it is not a text file. Give a file of {', '.join(['text', *most])} or {last}."
             while piece:
                 line += decoder.decode(piece).count("\n")
                 piece = stream.read(PIECE)

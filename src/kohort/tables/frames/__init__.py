@@ -1,7 +1,7 @@
-"""Data frames in, the same kind out: pandas, polars, DuckDB, pyarrow, and what else narwhals knows or streams Arrow.
+"""Reads data frames and gives releases back as the same class: pandas, polars, DuckDB, pyarrow, and others through narwhals.
 
-No library is imported unless the object at hand comes from it. Whatever a library says of a failure may quote cells, so that
-none of it is passed on.
+One file a library. A library is imported only if the data frame at hand comes from it. Messages of a library may quote cells,
+so they are not passed on.
 """
 
 from __future__ import annotations
@@ -12,31 +12,31 @@ from typing import Any
 
 import pyarrow as pa
 
-from kohort.tables.frames.arrow import take_arrow, take_other
-from kohort.tables.frames.common import FrameKind, is_of, plain, rebuilt, without_dictionaries
+from kohort.tables.frames.arrow_table import take_arrow, take_other
+from kohort.tables.frames.frame_library import FrameLibrary, is_of, plain, rebuilt, without_dictionaries
 
-__all__ = ["FrameKind", "give_back", "index_names", "rebuilt", "take_in", "without_dictionaries"]
+__all__ = ["FrameLibrary", "give_back", "index_names", "rebuilt", "take_in", "without_dictionaries"]
 
 
-def take_in(source: Any, wanted: Collection[str] = ()) -> tuple[pa.Table, FrameKind] | None:
-    """A data frame as an Arrow table, and its kind; None for what is no data frame.
+def take_in(source: Any, wanted: Collection[str] = ()) -> tuple[pa.Table, FrameLibrary] | None:
+    """A data frame as an Arrow table, and its library; None if this is no data frame.
 
-    The index of a pandas frame is left behind, but for the levels that `wanted` names: they become its first columns.
+    The index of a pandas frame is not read, except for the levels that `wanted` names: they become the first columns.
     """
-    if isinstance(source, (str, os.PathLike)):  # the most common; narwhals need not be loaded to say so
+    if isinstance(source, (str, os.PathLike)):  # the most common case, decided without loading narwhals
         return None
     if isinstance(source, (pa.Table, pa.RecordBatch, pa.RecordBatchReader)):
         taken = take_arrow(source)
     elif is_of(source, "pandas", "DataFrame"):
-        from kohort.tables.frames.pandas import take_pandas
+        from kohort.tables.frames.pandas_frame import take_pandas
 
         taken = take_pandas(source, wanted)
     elif is_of(source, "polars", "DataFrame", "LazyFrame"):
-        from kohort.tables.frames.polars import take_polars
+        from kohort.tables.frames.polars_frame import take_polars
 
         taken = take_polars(source)
     elif is_of(source, "duckdb", "DuckDBPyRelation"):
-        from kohort.tables.frames.duckdb import take_duckdb
+        from kohort.tables.frames.duckdb_relation import take_duckdb
 
         taken = take_duckdb(source)
     elif is_of(source, "narwhals", "DataFrame", "LazyFrame"):
@@ -46,31 +46,31 @@ def take_in(source: Any, wanted: Collection[str] = ()) -> tuple[pa.Table, FrameK
         if other is None:
             return None
         taken = other
-    table, kind = taken
-    return plain(table), kind
+    table, library = taken
+    return plain(table), library
 
 
-def give_back(table: pa.Table, kind: FrameKind, carried: Collection[str]) -> Any:
-    """A release as a frame of the kind that its source was.
+def give_back(table: pa.Table, library: FrameLibrary, carried: Collection[str]) -> Any:
+    """A release as a data frame of the same class as its source.
 
-    `carried` names the columns that are published as they were: they get the type they had, less the categories that no
-    row of the release holds. The others hold texts; they are categories where the source's column of that name was one.
+    `carried` names the columns that are published unchanged. They get the type that they had, without the categories that no
+    row of the release has. The other columns are text, or categories if the source's column of this name had categories.
     """
-    return kind.make(table, carried)
+    return library.make(table, carried)
 
 
 def index_names(source: Any) -> list[str]:
-    """The names by which a job may ask for levels of a pandas frame's index; none for the index that every frame has."""
+    """Names that a job may use for the levels of a pandas index. The default index has none."""
     native = source.to_native() if is_of(source, "narwhals", "DataFrame", "LazyFrame") else source
     if not is_of(native, "pandas", "DataFrame"):
         return []
-    from kohort.tables.frames.pandas import levels
+    from kohort.tables.frames.pandas_frame import levels
 
     return list(levels(native))
 
 
-def _take_wrapped(source: Any, wanted: Collection[str]) -> tuple[pa.Table, FrameKind] | None:
-    """A frame that is wrapped by narwhals is given back wrapped."""
+def _take_wrapped(source: Any, wanted: Collection[str]) -> tuple[pa.Table, FrameLibrary] | None:
+    """A data frame of narwhals, which gets its release back as one."""
     taken = take_in(source.to_native(), wanted)
     if taken is None:
         return None
@@ -81,4 +81,4 @@ def _take_wrapped(source: Any, wanted: Collection[str]) -> tuple[pa.Table, Frame
         return nw.from_native(give_back(table, inner, carried))
 
     table, inner = taken
-    return table, FrameKind(f"narwhals {inner.name}", wrap, inner.readable_again)
+    return table, FrameLibrary(f"narwhals {inner.name}", wrap, inner.readable_again)

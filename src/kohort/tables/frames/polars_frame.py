@@ -1,4 +1,4 @@
-"""polars, eager and lazy: an Enum comes back with the values that are still held."""
+"""polars, eager and lazy. An Enum comes back with the values that the release still has."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Any
 
 import pyarrow as pa
 
-from kohort.tables.frames.common import FrameKind, column_by_column, reading, values
+from kohort.tables.frames.frame_library import FrameLibrary, column_by_column, reading, values
 
 
-def take_polars(source: Any) -> tuple[pa.Table, FrameKind]:
+def take_polars(source: Any) -> tuple[pa.Table, FrameLibrary]:
     import polars as pl
 
     lazy = isinstance(source, pl.LazyFrame)
     with reading("polars LazyFrame"):
         frame = source.collect() if lazy else source
     table = column_by_column({series.name: series for series in frame}, _from_polars)
-    return table, FrameKind(f"polars {type(source).__name__}", partial(_to_polars, dict(frame.schema), lazy))
+    return table, FrameLibrary(f"polars {type(source).__name__}", partial(_to_polars, dict(frame.schema), lazy))
 
 
 def _from_polars(_name: str, column: Any) -> pa.ChunkedArray:
     import polars as pl
 
-    if column.dtype == pl.Object:  # polars would hand over the addresses of its objects
+    if column.dtype == pl.Object:  # polars would export the memory addresses of the objects
         message = "objects of Python"
         raise TypeError(message)
     return column.to_frame().to_arrow(compat_level=pl.CompatLevel.oldest()).column(0)
@@ -46,7 +46,7 @@ def _to_polars(dtypes: Mapping[str, Any], lazy: bool, table: pa.Table, carried: 
 
 
 def _narrowed(dtype: Any, column: Any) -> Any:
-    """The type with every Enum in it reduced to the values that the column holds, in their order."""
+    """The type with every Enum in it reduced to the values that the column has, in their order."""
     import polars as pl
 
     if isinstance(dtype, pl.Enum):

@@ -1,4 +1,4 @@
-"""pyarrow, whatever streams Arrow, and whatever else narwhals knows."""
+"""pyarrow, other objects that stream Arrow, and other libraries that narwhals knows."""
 
 from __future__ import annotations
 
@@ -8,31 +8,33 @@ from typing import Any
 
 import pyarrow as pa
 
-from kohort.tables.frames.common import REFUSALS, FrameKind, cast, reading, rebuilt, values
+from kohort.tables.frames.frame_library import READ_ERRORS, FrameLibrary, cast, reading, rebuilt, values
 
 
-def take_arrow(source: Any) -> tuple[pa.Table, FrameKind]:
-    types = {field.name: rebuilt(field.type, lambda kind: kind) for field in source.schema}
-    shape = type(source) if isinstance(source, (pa.RecordBatch, pa.RecordBatchReader)) else pa.Table
+def take_arrow(source: Any) -> tuple[pa.Table, FrameLibrary]:
+    types = {field.name: rebuilt(field.type, lambda data_type: data_type) for field in source.schema}
+    frame_class = type(source) if isinstance(source, (pa.RecordBatch, pa.RecordBatchReader)) else pa.Table
     if isinstance(source, pa.RecordBatchReader):
         with reading("record batch reader"):
             source = source.read_all()
     table = pa.Table.from_batches([source]) if isinstance(source, pa.RecordBatch) else source
-    return table, FrameKind(f"pyarrow {shape.__name__}", partial(_to_arrow, types, shape), shape is not pa.RecordBatchReader)
+    return table, FrameLibrary(
+        f"pyarrow {frame_class.__name__}", partial(_to_arrow, types, frame_class), frame_class is not pa.RecordBatchReader
+    )
 
 
-def _to_arrow(types: Mapping[str, pa.DataType], shape: Any, table: pa.Table, carried: Collection[str]) -> Any:
+def _to_arrow(types: Mapping[str, pa.DataType], frame_class: Any, table: pa.Table, carried: Collection[str]) -> Any:
     columns = [
         cast(column, types[name]) if name in carried else column
         for name, column in zip(table.column_names, table.columns, strict=True)
     ]
     table = pa.table(columns, names=table.column_names)
-    if shape is pa.RecordBatch:
+    if frame_class is pa.RecordBatch:
         return pa.RecordBatch.from_struct_array(table.to_struct_array().combine_chunks())
-    return table.to_reader() if shape is pa.RecordBatchReader else table
+    return table.to_reader() if frame_class is pa.RecordBatchReader else table
 
 
-def take_other(source: Any) -> tuple[pa.Table, FrameKind] | None:
+def take_other(source: Any) -> tuple[pa.Table, FrameLibrary] | None:
     import narwhals as nw
 
     frame = nw.from_native(source, pass_through=True)
@@ -40,12 +42,12 @@ def take_other(source: Any) -> tuple[pa.Table, FrameKind] | None:
         lazy, library = isinstance(frame, nw.LazyFrame), frame.implementation
         with reading(f"{library.value} frame"):
             table = frame.collect("pyarrow").to_native() if isinstance(frame, nw.LazyFrame) else frame.to_arrow()
-        return table, FrameKind(f"{library.value} {type(source).__name__}", partial(_to_other, library, lazy))
+        return table, FrameLibrary(f"{library.value} {type(source).__name__}", partial(_to_other, library, lazy))
     if not hasattr(source, "__arrow_c_stream__"):
         return None
     try:
         reader = pa.RecordBatchReader.from_stream(source)
-    except REFUSALS:  # a stream of single values: a series, an array
+    except READ_ERRORS:  # not a table: a series, an array
         return None
     with reading("Arrow stream"):
         return take_arrow(reader.read_all())
@@ -62,5 +64,5 @@ def _to_other(library: Any, lazy: bool, table: pa.Table, carried: Collection[str
         if lazy:
             return nw.from_native(plain, eager_only=True).lazy(backend=library).to_native()
         return nw.from_arrow(plain, backend=library).to_native()
-    except Exception:  # noqa: BLE001 - some can only be made inside a session of their own (Spark); Arrow is read by all
+    except Exception:  # noqa: BLE001 - some need a session of their own (Spark); every library reads Arrow
         return plain

@@ -1,4 +1,4 @@
-"""Arrow IPC files: the file format is read and written, the stream format is read too."""
+"""Arrow IPC files. Both of its formats are read, the file format and the stream format; the file format is written."""
 
 from __future__ import annotations
 
@@ -9,24 +9,28 @@ from typing import Any
 
 import pyarrow as pa
 
-from kohort.tables.files.read_errors import NO_ARROW
-from kohort.tables.files.table_size import Shape
+from kohort.tables.cell_text import without_durations
+from kohort.tables.files.file_format import FileFormat
+from kohort.tables.files.table_size import TableSize
 
 FILE_BEGINS = b"ARROW1"
 STREAM_ENDS = b"\xff\xff\xff\xff\0\0\0\0"
-LARGE = 1 << 27  # bytes of a batch that are too many to read at once
+LARGE = 1 << 27  # bytes of a batch that is too large to read at once
+READ_ERROR = "cannot be read as arrow: it is damaged, cut short, or not an Arrow file."
 
 
 @dataclass(frozen=True)
 class ArrowTable:
+    """See `StoredTable`."""
+
     path: Path
 
     def schema(self) -> pa.Schema:
         with pa.OSFile(str(self.path)) as file:
             return _open(file).schema
 
-    def shape(self) -> Shape:
-        """Its size by its first batch, for what is packed takes more room than in the file."""
+    def table_size(self) -> TableSize:
+        """The size is estimated from the first batch: compressed data take more room in memory than in the file."""
         size = self.path.stat().st_size
         with pa.memory_map(str(self.path)) as file:
             reader = _open(file)
@@ -34,18 +38,18 @@ class ArrowTable:
             begin = file.tell()
             first = next(_batches(reader), None)
             if first is None or not first.num_rows:
-                return Shape(reader.schema, rows, size)
+                return TableSize(reader.schema, rows, size)
             unpacked, read = first.get_total_buffer_size(), file.tell() - begin  # only a stream moves on
             share = read / size if read > 0 else first.num_rows / max(rows or 0, first.num_rows)
-            return Shape(reader.schema, rows, max(size, int(unpacked / share)))
+            return TableSize(reader.schema, rows, max(size, int(unpacked / share)))
 
     def read(self) -> pa.Table:
-        """All of it in memory: a mapped source could change, or shrink, under a run."""
+        """Into memory, not mapped: the file could change, or become shorter, during a run."""
         with pa.OSFile(str(self.path)) as file:
             return _open(file).read_all()
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """As they were written. Those that may not fit into memory are mapped; whoever takes them copies the part at hand."""
+        """The batches as they were written. Batches that may not fit into memory are mapped; the caller copies what it uses."""
         with pa.OSFile(str(self.path)) as file:
             reader = _open(file)
             mapped = _is_file(reader) and file.size() > LARGE * reader.num_record_batches
@@ -53,21 +57,39 @@ class ArrowTable:
             for batch in _batches(_open(file)):
                 yield batch.select(list(columns))
 
-    def refused(self) -> str:
-        return NO_ARROW
+    def read_error(self) -> str:
+        return READ_ERROR
 
 
-def read_mapped(path: Path) -> pa.Table:
-    """The table where it lies, for files that nobody else writes to."""
-    return _open(pa.memory_map(str(path))).read_all()
+class ArrowFormat(FileFormat):
+    """See `FileFormat`."""
+
+    name = "arrow"
+    title = "Arrow"
+    suffixes = (".arrow", ".feather", ".ipc")
+    first_bytes = FILE_BEGINS
+    is_memory_mapped = True
+
+    def open(self, path: Path, title: str) -> ArrowTable:
+        del title
+        return ArrowTable(path)
+
+    def write(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema, path: Path) -> None:
+        options = pa.ipc.IpcWriteOptions(unify_dictionaries=True)  # a file has one dictionary a column, inside lists too
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema, options=options) as writer:
+            if any(pa.types.is_nested(field.type) for field in schema):
+                writer.write_table(pa.Table.from_batches(batches, schema))
+            else:
+                for batch in batches:
+                    writer.write_batch(batch)
+
+    def duckdb_rows(self, path: Path, columns: Sequence[str]) -> pa.Table:
+        """Mapped: only kohort writes to a staged file."""
+        table = _open(pa.memory_map(str(path))).read_all()
+        return pa.table([without_durations(column) for column in table.columns], names=list(columns))
 
 
-def copied(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The rows in memory of their own; they must have been validated."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as writer:
-        writer.write_batch(batch)
-    return pa.ipc.open_stream(sink.getvalue()).read_next_batch()
+FORMAT = ArrowFormat
 
 
 def _open(file: Any) -> Any:
@@ -90,13 +112,3 @@ def _batches(reader: Any) -> Iterator[pa.RecordBatch]:
     if _is_file(reader):
         return (reader.get_batch(number) for number in range(reader.num_record_batches))
     return iter(reader)
-
-
-def write(batches: Iterable[pa.RecordBatch], schema: pa.Schema, path: Path) -> None:
-    options = pa.ipc.IpcWriteOptions(unify_dictionaries=True)  # a file has one dictionary a column, inside lists too
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema, options=options) as writer:
-        if any(pa.types.is_nested(field.type) for field in schema):
-            writer.write_table(pa.Table.from_batches(batches, schema))
-        else:
-            for batch in batches:
-                writer.write_batch(batch)

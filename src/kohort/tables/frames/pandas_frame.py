@@ -1,4 +1,4 @@
-"""pandas: every column gets the type it had; the index is left behind, but for levels that are asked for."""
+"""pandas. Every column gets its type back. The index is not read, except for the levels that have a role."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.errors import RequestError
-from kohort.tables.frames.common import FrameKind, cast, column_by_column, values
+from kohort.tables.frames.frame_library import FrameLibrary, cast, column_by_column, values
 
 
 def levels(frame: Any) -> dict[str, int]:
-    """The levels of an index by what they may be called; a column of the same name goes first."""
+    """The numbers of an index's levels by name. A name that a column has too means the column."""
     import pandas as pd
 
     if isinstance(frame.index, pd.RangeIndex) and frame.index.name is None:
@@ -26,16 +26,16 @@ def levels(frame: Any) -> dict[str, int]:
     return {name: number for number, name in enumerate(names) if isinstance(name, str) and name not in frame.columns}
 
 
-def take_pandas(frame: Any, wanted: Collection[str]) -> tuple[pa.Table, FrameKind]:
+def take_pandas(frame: Any, wanted: Collection[str]) -> tuple[pa.Table, FrameLibrary]:
     _require_names(frame.columns)
     asked = [(name, frame.index.get_level_values(at).to_series()) for name, at in levels(frame).items() if name in wanted]
     columns = dict([*asked, *frame.items()])
     dtypes = {name: column.dtype for name, column in columns.items()}
-    return column_by_column(columns, _from_pandas), FrameKind("pandas DataFrame", partial(_to_pandas, dtypes))
+    return column_by_column(columns, _from_pandas), FrameLibrary("pandas DataFrame", partial(_to_pandas, dtypes))
 
 
 def _require_names(columns: Any) -> None:
-    """By number, not by name: names of a frame that was read without a header are somebody's record."""
+    """Refuse names that are not distinct texts. Messages have numbers: without a header line, names are cells of a record."""
     if columns.nlevels > 1:
         raise RequestError(
             f"The columns of the data frame have names of {columns.nlevels} levels. Give each column one name "
@@ -57,10 +57,10 @@ def _from_pandas(name: str, column: Any) -> pa.Array | pa.ChunkedArray:
     import pandas as pd
 
     if column.dtype == object:
-        kinds = sorted({kind.__name__ for kind in set(map(type, column.dropna()))})
-        if len(kinds) > 1:  # Arrow would turn dates with a time into dates, and texts into bytes
+        types = sorted({one.__name__ for one in set(map(type, column.dropna()))})
+        if len(types) > 1:  # Arrow would turn dates with a time into dates, and texts into bytes
             raise RequestError(
-                f"Column {name!r} of the data frame holds values of several types ({', '.join(kinds)}). "
+                f"Column {name!r} of the data frame holds values of several types ({', '.join(types)}). "
                 "Give it values of one type, for example with astype."
             )
     dense = column.sparse.to_dense() if isinstance(column.dtype, pd.SparseDtype) else column
@@ -81,19 +81,19 @@ def _to_pandas(dtypes: Mapping[str, Any], table: pa.Table, carried: Collection[s
         if isinstance(dtype, pd.CategoricalDtype):
             return _categories_back(column, dtype)
         if hasattr(dtype, "__from_arrow__"):
-            kind = getattr(dtype, "pyarrow_dtype", column.type)
-            return pd.Series(dtype.__from_arrow__(cast(column, kind)))
-        if dtype.kind == "O":  # as Python has them: to_pandas would make floats of integers with a missing one
+            data_type = getattr(dtype, "pyarrow_dtype", column.type)
+            return pd.Series(dtype.__from_arrow__(cast(column, data_type)))
+        if dtype.kind == "O":  # as Python objects: to_pandas would turn integers into floats if one is missing
             return pd.Series(column.to_pylist(), dtype=object)
-        return column.to_pandas().astype(dtype).copy()  # Arrow's memory may not be written to
+        return column.to_pandas().astype(dtype).copy()  # Arrow's memory is read-only
 
     return pd.DataFrame({name: back(name, column) for name, column in zip(table.column_names, table.columns, strict=True)})
 
 
 def _categories_back(column: pa.ChunkedArray, dtype: Any) -> Any:
-    """By their places in the source's categories: a value may look different after its way through Arrow."""
+    """By their position in the source's categories: Arrow may change how a value is represented."""
     import pandas as pd
 
     known = pa.Array.from_pandas(dtype.categories).cast(column.type.value_type)
-    places = pc.index_in(values(column), known).fill_null(-1)
-    return pd.Series(pd.Categorical.from_codes(places.to_numpy(), dtype=dtype).remove_unused_categories())
+    positions = pc.index_in(values(column), known).fill_null(-1)
+    return pd.Series(pd.Categorical.from_codes(positions.to_numpy(), dtype=dtype).remove_unused_categories())

@@ -1,0 +1,135 @@
+"""What kohort needs to know of a file format. Each format implements `FileFormat` in one file; `registry` lists them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Protocol
+
+import pyarrow as pa
+
+from kohort.tables.cell_text import without_durations
+from kohort.tables.files.table_size import TableSize
+
+Compression = Literal["gzip", "zstd"] | None
+COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd"}
+"""Compressions by the suffix that a file name gets for them."""
+
+
+class StoredTable(Protocol):
+    """The table in one file. Its methods raise the errors of the library that reads the file."""
+
+    def schema(self) -> pa.Schema:
+        """The columns, without reading the rows where the format allows it."""
+        ...
+
+    def table_size(self) -> TableSize:
+        """The columns, the number of rows if it is known, and an estimate of the bytes in memory."""
+        ...
+
+    def read(self) -> pa.Table:
+        """All rows, in memory."""
+        ...
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The rows in order, from the first row at every call. A batch may have more columns than these."""
+        ...
+
+    def read_error(self) -> str:
+        """Why the file cannot be read, to follow the file's name in a message. Must not quote a cell."""
+        ...
+
+
+@dataclass(frozen=True)
+class FileFormat(ABC):
+    """A file format, with its settings: an instance knows all that is needed to read or write one file.
+
+    A new format is a subclass in a file of its own, with a line in `registry`. It must give `name`, `title`, `suffixes`, `open`
+    and `write`. A format with settings (CSV has a delimiter) is a frozen dataclass whose fields all have defaults.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    """The name in messages."""
+    suffixes: ClassVar[tuple[str, ...]]
+    compressions: ClassVar[tuple[str, ...]] = ()
+    """Those keys of COMPRESSIONS that may follow a suffix of this format."""
+    note_suffixes: ClassVar[tuple[str, ...]] = ()
+    """Suffixes that other texts have too (README.txt). In a folder with other tables, such files are not read."""
+    first_bytes: ClassVar[bytes] = b""
+    """What every file of the format begins with. Used to say what a wrongly named file is; empty if there is no such mark."""
+    holds_text: ClassVar[bool] = False
+    """Whether every cell is text, so that types are found from the text, and a header line may be missing."""
+    is_memory_mapped: ClassVar[bool] = False
+    """Whether batches may lie in a mapped file. They are then copied before they are passed on."""
+    is_audited_in_place: ClassVar[bool] = False
+    """Whether `kohort.audit` lets DuckDB read the user's file. Otherwise kohort reads it into memory first."""
+    is_copied_for_audit: ClassVar[bool] = True
+    """Whether DuckDB reads the file once into a temporary table, because every check reads the rows again."""
+    is_read_by_spark: ClassVar[bool] = False
+    """Whether Spark's own reader finds the same cells as kohort's. Otherwise kohort's reader runs in Spark's tasks."""
+
+    # --- names and detection
+
+    @classmethod
+    def for_name(cls, suffix: str, compression: Compression, source: FileFormat | None) -> FileFormat:
+        """The format of a file to write, by its name. `source` is the format of the source file, whose settings may be kept."""
+        del suffix, compression, source
+        return cls()
+
+    def detect(self, path: Path, title: str, encoding: str | None) -> FileFormat:
+        """The format with the settings that the file at `path` shows. `encoding` is what the user says of a text file."""
+        del path, title, encoding
+        return self
+
+    # --- reading and writing
+
+    @abstractmethod
+    def open(self, path: Path, title: str) -> StoredTable:
+        """The table in a file of this format. `title` is the file's name in messages. Does not read the file yet."""
+
+    @abstractmethod
+    def write(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema, path: Path) -> None:
+        """Write a table to a file that exists and is empty. Its name has no suffix yet. Text is UTF-8."""
+
+    # --- the audit
+
+    def as_stored(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        """A column as DuckDB finds it in a file of this format."""
+        return without_durations(column)
+
+    def duckdb_rows(self, path: Path, columns: Sequence[str]) -> str | pa.Table | pa.RecordBatchReader:
+        """The rows of a file for DuckDB: SQL that reads them, or the rows. `columns` are their names, in the file's order."""
+        stored = self.open(path, str(path))
+        schema = stored.schema()
+        types = [pa.int64() if pa.types.is_duration(field.type) else field.type for field in schema]
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            for batch in stored.batches(schema.names):
+                cells = [without_durations(batch.column(name)) for name in schema.names]
+                yield pa.record_batch(cells, names=list(columns))
+
+        return pa.RecordBatchReader.from_batches(pa.schema(list(zip(columns, types, strict=True))), batches())
+
+    # --- Spark
+
+    @property
+    def spark_source(self) -> str | None:
+        """Spark's name for the format, if Spark can write and read back a folder of such files."""
+        return None
+
+    def spark_write_options(self) -> dict[str, Any]:
+        """Options of Spark's writer."""
+        return {}
+
+    def spark_read_options(self, columns: int) -> dict[str, Any]:
+        """Options of Spark's reader for files that Spark wrote, with this number of columns."""
+        del columns
+        return {}
+
+
+def sql_text(text: str) -> str:
+    """A text as a literal of SQL."""
+    return "'" + text.replace("'", "''") + "'"
