@@ -58,7 +58,7 @@ def test_a_kernel_is_compiled_anew_when_one_that_it_calls_changes(tmp_path):
     run = "import sys; sys.path.insert(0, sys.argv[1]); import kernels; print(kernels._cache_folder())"
     folders = []
     for line in ("", "# changed\n"):
-        widths = package / "widths.py"
+        widths = package / "core" / "widths.py"
         widths.write_text(widths.read_text() + line)
         done = subprocess.run([sys.executable, "-c", run, str(tmp_path)], check=True, capture_output=True, text=True)
         folders.append(done.stdout)

@@ -88,7 +88,7 @@ import sys, time
 from pathlib import Path
 import pyarrow as pa
 import kohort as kh
-from kohort import {module}
+from {package} import {module}
 honest = {module}.{name}
 
 def stop(*given, **named):
@@ -100,8 +100,8 @@ def stop(*given, **named):
 {module}.{name} = stop
 kh.anonymize(pa.table({{"q": [1, 1, 2, 2]}}), quasi="q", k=2, output=Path(sys.argv[1]))
 """
-WRITTEN = STOPPED.format(module="tables", name="batches_to_file")
-AUDITED = STOPPED.format(module="auditor", name="audit")
+WRITTEN = STOPPED.format(package="kohort.tables", module="tables", name="batches_to_file")
+AUDITED = STOPPED.format(package="kohort", module="auditor", name="audit")
 
 
 def stopped(code: str, target: Path, home: Path) -> subprocess.Popen[str]:

@@ -197,7 +197,7 @@ def test_a_column_that_is_not_there():
 PEAK = """
 import re, sys
 from pathlib import Path
-from kohort import tables
+from kohort.tables import tables
 stream = tables.open_stream(sys.argv[1])
 rows = sum(batch.num_rows for batch in stream.batches())
 print(rows, int(re.search(r"VmHWM:\\s*(\\d+) kB", Path("/proc/self/status").read_text())[1]) // 1024)
