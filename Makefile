@@ -21,7 +21,7 @@ fuzz: CASES ?= 20000
 fuzz: SEED := $(or $(SEED),$(shell date +%s))
 fuzz: $(VENV)/.dev
 	@echo "make fuzz CASES=$(CASES) SEED=$(SEED)"
-	KOHORT_FUZZ_CASES=$(CASES) KOHORT_FUZZ_SEED=$(SEED) $(BIN)/pytest -q -n auto -m "slow or not slow" tests/test_fuzz.py
+	KOHORT_FUZZ_CASES=$(CASES) KOHORT_FUZZ_SEED=$(SEED) $(BIN)/pytest -q -n auto -m "slow or not slow" tests/journeys/test_fuzz.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check

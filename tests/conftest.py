@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import shlex
+import signal
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from hypothesis import settings
 
-import kohort
+from kohort.cli import commands as cli
+from tests.command_line import RARE, Kohort, Ran
+from tests.compile_kernels import compile_all
 
 STRICT = os.environ.get("KOHORT_STRICT") == "1"
 # No deadline: the first call compiles, and machines are busy. CI repeats its cases, so that a change is judged by what it
@@ -23,17 +28,12 @@ if "KOHORT_DATA" not in os.environ and (SHARED / "data").is_dir():
     os.environ["KOHORT_DATA"] = str(SHARED / "data")
 
 
-def pytest_sessionstart() -> None:
-    """Compile for both workers: they would compile the same kernels at the same time, so each begins with others.
-
-    Codes of more than 255 values need kernels of their own.
-    """
-    first = {"gw0": (50, ({}, {"l": 2})), "gw1": (300, ({"method": "mondrian"}, {"method": "mondrian", "l": 2}, {}))}
-    values, jobs = first.get(os.environ.get("PYTEST_XDIST_WORKER", ""), (0, ()))
-    rows = range(2 * values)
-    table = pa.table({"a": [n * 7 % values for n in rows], "b": [f"b{n % 5}" for n in rows], "s": [f"s{n % 4}" for n in rows]})
-    for asked in jobs:
-        kohort.anonymize(table, quasi=["a", "b"], sensitive="s", k=3, seed=1, **asked)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Before the workers of a whole run start, compile what they need: each would compile all of it for itself."""
+    config = session.config
+    has_workers = config.getoption("numprocesses", None) and not hasattr(config, "workerinput")
+    if has_workers and config.args_source is pytest.Config.ArgsSource.TESTPATHS and not config.option.collectonly:
+        compile_all("quick" if config.option.markexpr == "not slow" else "every")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -53,3 +53,22 @@ def public_data() -> Path:
     if not folder or not Path(folder).is_dir():
         pytest.skip("set KOHORT_DATA to the folder of public tables")
     return Path(folder)
+
+
+@pytest.fixture
+def kohort(monkeypatch, capsys, tmp_path) -> Iterator[Kohort]:
+    """`kohort ARGUMENTS` in a folder with patients.csv, without starting another Python."""
+    rows = [f"{RARE}{n},{n % 30},{'mf'[n % 2]},{RARE},{'flu' if n % 3 else 'hiv'}\n" for n in range(90)]
+    (tmp_path / "patients.csv").write_text("name,age,sex,zip,disease\n" + "".join(rows), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    before = signal.getsignal(signal.SIGTERM)
+
+    def run(arguments: str) -> Ran:
+        monkeypatch.setattr(sys, "argv", ["kohort", *shlex.split(arguments)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        assert isinstance(ended.value.code, int)
+        return Ran(ended.value.code, *capsys.readouterr())
+
+    yield run
+    signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,12 @@
+"""Shared by the tests of this folder."""
+
+from __future__ import annotations
+
+import pytest
+
+from kohort import datasets
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return datasets.hospital(600)

@@ -1,0 +1,15 @@
+"""Tables encoded with a schema, for tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from kohort.job.job import Job
+from kohort.schema.columns import Schema, resolve
+
+
+def bind(table: pa.Table, **given: Any) -> Schema:
+    job = Job.build(**given)
+    return resolve(job.columns, table, missing=job.missing)

@@ -1,0 +1,305 @@
+"""The disk engine gives the release of the memory engine."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import signal
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import kohort as kh
+from kohort import datasets
+from kohort.encoding import encode as encoding
+from kohort.engines import Engine
+from kohort.engines.disk.engine import DiskEngine
+from kohort.engines.memory import MemoryEngine
+from kohort.engines.shared import spool
+from kohort.engines.shared.spool import Spool
+from kohort.errors import MachineError, PromiseError, RequestError
+from kohort.job.job import Job
+from kohort.progress import Progress
+from kohort.tables import staging, tables
+from kohort.testing.engine_contracts import released, require_same, rows_of, with_originals
+
+needs_data = pytest.mark.skipif(not os.environ.get("KOHORT_DATA"), reason="needs the public tables: set KOHORT_DATA")
+
+
+# --- the same release
+
+
+@pytest.mark.slow
+@needs_data
+@pytest.mark.parametrize("promised", [{}, {"l": 3}], ids=["k", "l=3"])
+@pytest.mark.parametrize("k", [2, 10, 100])
+@pytest.mark.parametrize("method", ["mondrian", "k-member", "gccg", "auto"])
+def test_adult_comes_out_the_same(method, k, promised):
+    """Its first rows: `make bench-identity` takes all, and all engines."""
+    sample = datasets.adult(datasets.ADULT_B, ["occupation"])
+    table, also = with_originals(sample.table.slice(0, 8_000), list(datasets.ADULT_B))
+    job = Job.build(sample.job, method=method, k=k, block=1_000, seed=7, **promised, **also)
+    expected = released(MemoryEngine(job, Progress(2)), table)
+    found = released(DiskEngine(job, Progress(2), 2_000), table)
+    assert not isinstance(expected, kh.KohortError)
+    assert not isinstance(found, kh.KohortError)
+    assert found[0] == expected[0]
+
+
+@pytest.mark.parametrize("method", ["mondrian", "k-member"])
+def test_dates_bins_labels_and_means_come_out_the_same(method, monkeypatch):
+    monkeypatch.setattr(encoding, "MOST_NUMBERS", 60)
+    draw = random.Random(1)
+    rows = range(500)
+    table = pa.table(
+        {
+            "a": [None if draw.random() < 0.05 else draw.randrange(100_000) for _ in rows],
+            "b": [draw.choice("xyz") for _ in rows],
+            "d": [f"19{draw.randrange(50, 99)}-0{draw.randrange(1, 9)}-1{draw.randrange(9)}" for _ in rows],
+            "s": [draw.choice("pqrst") for _ in rows],
+        }
+    )
+    for asked in ({"statistic": {"a": "both"}}, {"hierarchy": {"d": "date:month,year"}}, {"weight": {"a": 3}}):
+        require_same("disk", table, {"quasi": ["a", "b", "d"], "sensitive": "s", "k": 4, "method": method, "block": 50, **asked})
+
+
+def test_one_column_and_a_part_without_numbers(monkeypatch):
+    monkeypatch.setattr(encoding, "MOST_NUMBERS", 3)
+    rows = range(200)
+    table = pa.table({"a": [*rows], "b": [None if row < 100 else row for row in rows], "s": [row % 7 for row in rows]})
+    for asked in ({"quasi": ["a"]}, {"quasi": ["a", "b"]}, {"quasi": ["b"], "statistic": {"b": "both"}}):
+        require_same("disk", table, {"sensitive": "s", "k": 5, "method": "mondrian", **asked})
+
+
+def test_means_do_not_depend_on_the_order_of_rows():
+    draw = random.Random(0)
+    numbers = [draw.randrange(-500, 500) + draw.randrange(100) / 100 for _ in range(64)]
+    told = set()
+    for _ in range(12):
+        draw.shuffle(numbers)
+        table = pa.table({"x": numbers, "s": ["a", "b"] * 32})
+        for engine in (MemoryEngine, DiskEngine):
+            job = Job.build(quasi="x", sensitive="s", k=64, statistic={"x": "mean"}, method="mondrian", seed=1)
+            found = released(engine(job, Progress(1), 10), table)
+            assert not isinstance(found, kh.KohortError)
+            told |= {row[-1] for row in found[0]}
+    assert len(told) == 1
+
+
+def test_a_named_scratch_folder_that_is_not_there_is_not_replaced(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "nowhere"))
+    with pytest.raises(MachineError, match="TMPDIR names"):
+        kh.anonymize(datasets.census(100, quasi=2), quasi=["q1", "q2"], sensitive="s1", k=2, engine="disk")
+
+
+def test_persons_who_hold_a_value_in_more_rows_than_they_are():
+    """Rows of a value are no share of the persons."""
+    draw = random.Random(1)
+    ages, values = ([draw.choice(of) for _ in range(1_000)] for of in (range(100), "abcd"))
+    table = pa.table({"a": ages, "s": values, "who": [f"P{row % 125}" for row in range(1_000)]})
+    require_same("disk", table, {"quasi": ["a"], "sensitive": "s", "unit": "who", "k": 3, "l": 2, "method": "mondrian"})
+    with pytest.raises(PromiseError, match="the table has a single person"):
+        kh.anonymize(table.slice(0, 1), quasi="a", sensitive="s", unit="who", k=3, engine="disk")
+
+
+def test_means_stand_when_those_far_from_all_others_are_left_out():
+    """They are rounded by the spread of all numbers, which is more than that of those who stay."""
+    draw = random.Random(6)
+    table = pa.table({"c": [5 if draw.random() < 0.97 else draw.randrange(100) for _ in range(200)]})
+    table = table.append_column("o", pa.array([draw.randrange(-50, 50) for _ in range(200)]))
+    for engine in ("memory", "disk"):
+        release = kh.anonymize(
+            table, quasi=["c", "o"], k=25, seed=0, method="mondrian", statistic={"c": "mean"}, suppress=0.5, engine=engine
+        )
+        assert release.evidence.passed
+
+
+def test_a_table_whose_first_chunk_is_empty():
+    table = datasets.census(100, quasi=2)
+    release = kh.anonymize(pa.concat_tables([table.slice(0, 0), table]), quasi=["q1", "q2"], sensitive="s1", k=5, engine="disk")
+    assert release.table.num_rows == 100
+
+
+def test_more_columns_of_parquet_than_can_be_read_at_once_are_refused(tmp_path):
+    columns = {f"c{number}": np.random.default_rng(number).random(50_000) for number in range(160)}
+    pq.write_table(pa.table({"q": np.arange(50_000) % 90, **columns}), tmp_path / "wide.parquet")
+    asked: dict[str, Any] = {"quasi": "q", "other": [*columns], "allow": [*columns], "k": 5, "engine": "disk", "memory": "512MiB"}
+    with pytest.raises(RequestError, match=r"Reading 161 columns of Parquet.*--memory.*Arrow"):
+        kh.anonymize(tmp_path / "wide.parquet", **asked)
+
+
+def test_what_cannot_be_cut_is_one_class():
+    """Nearly everybody alike, and a promise that forbids every cut: more rows than fit, in one part."""
+    draw = random.Random(2)
+    rows = [(5, "x") if number < 400 else (draw.randrange(10), draw.choice("xyz")) for number in range(500)]
+    table = pa.table({"a": [a for a, _b in rows], "b": [b for _a, b in rows], "s": [draw.choice("pqrst") for _ in rows]})
+    for asked in ({"method": "mondrian"}, {"method": "mondrian", "t": 0.001}, {"method": "gccg", "block": 50}):
+        require_same("disk", table, {"quasi": ["a", "b"], "sensitive": "s", "k": 4, **asked})
+
+
+def test_labels_previews_and_measures_are_those_of_memory():
+    table = datasets.census(600, quasi=3)
+    job = Job.build(quasi=["q1", "q2", "q3"], sensitive="s1", k=5, method="mondrian", seed=1)
+    engines: list[Engine] = [MemoryEngine(job, Progress(1)), DiskEngine(job, Progress(1), 50)]
+    for engine in engines:
+        engine.read(table)
+        engine.encode()
+        engine.partition()
+        engine.publish()
+    one, two = (engine.labels().tolist() for engine in engines)
+    assert len(set(zip(one, two, strict=True))) == len(set(one)) == len(set(two))
+    shown = [engine.preview(np.array([7, 3, 599])) for engine in engines]
+    assert shown[0][0].equals(shown[1][0])
+    assert shown[0][1].to_pylist() == shown[1][1].to_pylist()
+    assert rows_of(engines[0].aligned().release) == rows_of(engines[1].aligned().release)
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet", "arrow"])
+def test_every_kind_of_file_and_many_of_them(kind, tmp_path):
+    sample = datasets.hospital(300)
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for number in range(3):
+        part = sample.table.slice(100 * number, 100)
+        path = folder / f"{number}.{kind}"
+        path.touch()
+        tables.batches_to_file(part.to_batches(), part.schema, path, tables.format_of(path))
+    job = Job.build(sample.job, k=5, seed=7, keep_order=True)
+    told = [kh.anonymize(folder, job, engine=engine, output=tmp_path / f"{engine}.csv") for engine in ("memory", "disk")]
+    assert (tmp_path / "memory.csv").read_bytes() == (tmp_path / "disk.csv").read_bytes()
+    assert [release.summary()["engine"] for release in told] == ["memory", "disk"]
+
+
+# --- whatever happens
+
+
+@pytest.fixture
+def scratch(tmp_path, monkeypatch):
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    yield folder
+    monkeypatch.undo()
+
+
+SLOW_RUN = """
+import os, signal, sys
+from pathlib import Path
+from kohort.engines.disk.engine import DiskEngine
+from kohort.job.job import Job
+from kohort.progress import Progress
+at, source, target = int(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
+steps = 0
+def passing(frame, event, arg):
+    global steps
+    if event == "call" and any(room in frame.f_code.co_filename for room in ("kohort/engines", "kohort/verification")):
+        steps += 1
+        if steps == at:
+            os.kill(os.getpid(), signal.SIGKILL)
+job = Job.build(quasi=["q1", "q2", "q3"], sensitive="s1", k=5, method="mondrian", seed=7, threads=1)
+sys.setprofile(passing)
+engine = DiskEngine(job, Progress(1), 100)
+engine.read(source); engine.encode(); engine.partition(); engine.publish(); engine.release_file(target, force=False)
+sys.setprofile(None)
+print(steps)
+"""
+
+
+def run_until(at, source, target):
+    command = [sys.executable, "-c", SLOW_RUN, str(at), str(source), str(target)]
+    return subprocess.run(command, check=False, capture_output=True, text=True)
+
+
+@pytest.mark.slow
+def test_killed_at_any_step_and_started_again(tmp_path, scratch, monkeypatch):
+    source, target = tmp_path / "t.parquet", tmp_path / "out.parquet"
+    pq.write_table(datasets.census(1_000, quasi=3), source)
+    whole = run_until(-1, source, target)
+    steps = int(whole.stdout)
+    expected = rows_of(tables.read(target)[0])
+    target.unlink()
+    monkeypatch.setattr(staging, "GRACE", 0)
+    for at in np.linspace(2, steps - 1, 12).astype(int).tolist():
+        killed = run_until(at, source, target)
+        assert killed.returncode == -signal.SIGKILL
+        assert not target.exists()
+    assert list(scratch.iterdir())  # the dead cannot clean up
+    again = run_until(-1, source, target)
+    assert again.returncode == 0, again.stderr
+    assert rows_of(tables.read(target)[0]) == expected
+    assert not list(scratch.iterdir())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.parquet", "scratch", "t.parquet"]
+
+
+@pytest.mark.parametrize("allowed", [0, 3, 8, 14])
+def test_a_full_scratch_disk_publishes_nothing(allowed, tmp_path, scratch, monkeypatch):
+    """The disk takes so many writes, then no more."""
+    writes = iter(range(10_000))
+    honest = Spool.append
+
+    def append(self, cells):
+        if next(writes) >= allowed:
+            with spool.in_scratch(self._path.parent):
+                raise OSError(errno.ENOSPC, "No space left on device")
+        honest(self, cells)
+
+    monkeypatch.setattr(Spool, "append", append)
+    target = tmp_path / "out.csv"
+    with pytest.raises(MachineError, match=r"No space left on device.*TMPDIR.*Nothing was published"):
+        run_in_parts(datasets.census(1_000, quasi=2), target)
+    assert not target.exists()
+    assert not list(scratch.iterdir())
+
+
+def run_in_parts(table, target):
+    engine = DiskEngine(Job.build(quasi=["q1", "q2"], sensitive="s1", k=5, method="mondrian", seed=7), Progress(1), 100)
+    engine.read(table)
+    engine.encode()
+    engine.partition()
+    engine.publish()
+    engine.release_file(target, force=False)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="needs to mount a small disk: Linux, as root")
+def test_a_really_full_disk(tmp_path):
+    """A file system of 3 MiB for what does not fit into memory."""
+    disk, source, target = tmp_path / "disk", tmp_path / "t.parquet", tmp_path / "out.parquet"
+    disk.mkdir()
+    pq.write_table(datasets.census(200_000, quasi=4), source)
+    if subprocess.run(
+        ["/bin/mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(disk)], check=False, capture_output=True
+    ).returncode:
+        pytest.skip("needs to mount a small disk")
+    try:
+        asked = ["--quasi", "q1,q2,q3,q4", "--sensitive", "s1", "--engine", "disk", "--method", "mondrian"]
+        command = [sys.executable, "-m", "kohort", "anonymize", str(source), "-o", str(target), *asked]
+        run = subprocess.run(command, check=False, capture_output=True, text=True, env={**os.environ, "TMPDIR": str(disk)})
+        assert run.returncode == 3
+        assert "No space left on device" in run.stderr
+        assert "Nothing was published" in run.stderr
+        assert not target.exists()
+        assert not list(disk.iterdir())
+    finally:
+        subprocess.run(["/bin/umount", str(disk)], check=True)
+
+
+def test_two_runs_at_once_do_not_meet(tmp_path, scratch):
+    source = tmp_path / "t.parquet"
+    pq.write_table(datasets.census(30_000, quasi=3), source)
+    asked = ["--quasi", "q1,q2,q3", "--sensitive", "s1", "--engine", "disk", "--method", "mondrian", "--seed", "7"]
+    command = [sys.executable, "-m", "kohort", "anonymize", str(source), *asked]
+    targets = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    quiet = subprocess.DEVNULL
+    runs = [subprocess.Popen([*command, "-o", str(target)], stdout=quiet, stderr=quiet) for target in targets]
+    assert [run.wait() for run in runs] == [0, 0]
+    one, two = (rows_of(tables.read(target)[0]) for target in targets)
+    assert one == two
+    assert not list(scratch.iterdir())

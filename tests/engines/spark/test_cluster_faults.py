@@ -1,0 +1,86 @@
+"""The Spark engine on a real cluster: the same release, also when a worker dies."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import kohort as kh
+from kohort import datasets
+from kohort.engines.memory import MemoryEngine
+from kohort.engines.spark.engine import SparkEngine
+from kohort.job.job import Job
+from kohort.progress import Progress
+from kohort.tables import tables
+from kohort.testing.engine_contracts import released, rows_of, with_originals
+from tests.spark_cluster import PATIENCE, SPARK_TESTS
+
+pytestmark = SPARK_TESTS
+
+
+@pytest.mark.usefixtures("cluster_session")
+@pytest.mark.parametrize(
+    "asked",
+    [{"method": "mondrian", "k": 2}, {"method": "k-member", "l": 3}, {"method": "gccg", "l": 3}, {"method": "auto", "k": 100}],
+    ids=lambda asked: asked["method"],
+)
+def test_a_cluster_gives_the_same_release(tmp_path, asked):
+    """Of some rows: `make bench-identity` takes all, and more jobs."""
+    sample = datasets.adult(datasets.ADULT_B, ["occupation"]) if os.environ.get("KOHORT_DATA") else datasets.hospital(8_000)
+    quasi = [name for name, column in sample.job.columns.items() if column.role == "quasi"]
+    table, also = with_originals(sample.table.slice(0, 8_000), quasi)
+    pq.write_table(table, tmp_path / "t.parquet")
+    job = Job.build(sample.job, **{"k": 10, "seed": 7, "block": 1_000, **asked, **also})
+    expected = released(MemoryEngine(job, Progress(2)), table)
+    found = released(SparkEngine(job, Progress(1), 2_000), str(tmp_path / "t.parquet"))
+    assert not isinstance(expected, kh.KohortError), expected
+    assert not isinstance(found, kh.KohortError), found
+    assert found[0] == expected[0]
+
+
+def test_a_worker_dies_in_the_middle(cluster, cluster_session, tmp_path, monkeypatch):
+    """With it go the parts it had finished and the rows it held: they are made again, and come out the same.
+
+    The last test of this cluster, which has one worker from here on.
+    """
+    table = datasets.census(60_000, quasi=4)
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=5_000)
+    asked: dict[str, Any] = {"quasi": ["q1", "q2", "q3", "q4"], "sensitive": "s1", "k": 5, "seed": 7}
+    job = Job.build(**asked, method="k-member", block=2_000)
+    expected = rows_of(kh.anonymize(table, job).table)
+    killed = threading.Event()
+
+    def kill_when_some_parts_are_finished():
+        tracker, end = cluster_session.sparkContext.statusTracker(), time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            stages = filter(None, map(tracker.getStageInfo, tracker.getActiveStageIds()))
+            if any(0 < stage.numCompletedTasks < stage.numTasks for stage in stages):
+                cluster.kill_worker(0)
+                killed.set()
+                return
+            time.sleep(0.01)
+
+    killer = threading.Thread(target=kill_when_some_parts_are_finished)
+    honest = SparkEngine._finished
+
+    def finished(self, *cuts, **rest):
+        killer.start()
+        return honest(self, *cuts, **rest)
+
+    monkeypatch.setattr(SparkEngine, "_finished", finished)
+    engine = SparkEngine(job, Progress(1), 4_000)
+    engine.read(str(tmp_path / "t.parquet"))
+    engine.encode()
+    engine.partition()
+    in_time = killed.is_set()
+    killer.join()
+    engine.publish()
+    engine.release_file(tmp_path / "out.parquet", force=False)
+    assert in_time  # else it was too late to disturb anybody
+    assert not cluster.pids(0)
+    assert rows_of(tables.read(tmp_path / "out.parquet")[0]) == expected

@@ -1,0 +1,76 @@
+"""Every method, engine and promise keeps its contract."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from kohort.engines import ENGINES
+from kohort.methods import METHODS, Method
+from kohort.schema.promises import DEFINITIONS
+from kohort.testing import (
+    ALGORITHM_CONTRACTS,
+    ENGINE_CONTRACTS,
+    PROMISE_CONTRACTS,
+    can_be_cancelled,
+    inputs_untouched,
+    kept_together,
+    kept_when_improved,
+    same_at_any_thread_count,
+    too_few_rows,
+)
+
+# `make test` asks mondrian nearly all and auto, the default, what is quick; the others share what keeps promises, and each takes
+# its time to compile. `make test-all` asks all of all.
+QUICK: list[Callable[[Method], None]] = [
+    inputs_untouched,
+    too_few_rows,
+    can_be_cancelled,
+    same_at_any_thread_count,
+    kept_together,
+]
+FIRST: dict[str, list[Callable[[Method], None]]] = {
+    "mondrian": [contract for contract in ALGORITHM_CONTRACTS if contract is not kept_when_improved],
+    "auto": QUICK,
+}
+CASES = [
+    pytest.param(
+        method,
+        contract,
+        id=f"{method.name}-{contract.__name__}",
+        marks=[] if contract in FIRST.get(method.name, []) else pytest.mark.slow,
+    )
+    for method in METHODS.values()
+    for contract in ALGORITHM_CONTRACTS
+]
+PAIRS = [
+    pytest.param(method, promise, id=f"{method.name}-{promise}", marks=[] if method.name == "mondrian" else pytest.mark.slow)
+    for method in METHODS.values()
+    for promise in method.promises
+]
+
+
+def named(contract):
+    return contract.__name__
+
+
+@pytest.mark.parametrize(("method", "contract"), CASES)
+def test_method(method, contract):
+    contract(method)
+
+
+@pytest.mark.parametrize("contract", PROMISE_CONTRACTS, ids=named)
+@pytest.mark.parametrize(("method", "promise"), PAIRS)
+def test_promise(method, promise, contract):
+    contract(method, promise)
+
+
+@pytest.mark.parametrize("contract", ENGINE_CONTRACTS, ids=named)
+@pytest.mark.parametrize("engine", [name for name in ENGINES if name != "spark"])  # that one is in test_spark.py
+def test_engine(engine, contract):
+    contract(engine)
+
+
+def test_every_promise_is_kept_by_some_method():
+    assert set(DEFINITIONS) == {promise for method in METHODS.values() for promise in method.promises}

@@ -1,0 +1,122 @@
+"""The floor plan: every module has its test file, no file name stands for two things, every package says what is in it."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parents[1]
+PACKAGE = TESTS.parent / "src" / "kohort"
+MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+
+# A module, or a whole folder if it ends with a slash: the test file that covers it, and why it has none of its own.
+TESTED_ELSEWHERE = {
+    "__init__.py": "journeys/test_imports.py: what an import of the package loads",
+    "__main__.py": "journeys/test_imports.py: starts the command line in a process of its own",
+    "api.py": "journeys/test_first_contact.py: the functions of the package call all other modules",
+    "auditor/dates.py": "schema/test_date_formats.py: the auditor reads published dates",
+    "auditor/evidence.py": "auditor/test_release_checks.py: what an audit returns",
+    "auditor/value_class_graph.py": "auditor/test_homogeneity.py: the graph holds the same counts",
+    "constraints/kernel_rules.py": "constraints/test_constraints.py: rules of kernels against plain counts",
+    "datasets.py": "journeys/test_adult.py: reads the public tables",
+    "encoding/groups.py": "methods/test_run.py: groups of every method",
+    "engines/base.py": "journeys/test_contracts.py: the steps of every engine",
+    "engines/memory.py": "journeys/test_contracts.py: other engines are compared with this one",
+    "engines/disk/": "engines/disk/test_engine.py: releases of the whole engine are compared with those in memory",
+    "engines/shared/": "journeys/test_contracts.py: releases of all engines are compared",
+    "engines/spark/": "engines/spark/test_engine.py: releases of the whole engine are compared with those in memory",
+    "errors.py": "cli/test_commands.py: exit codes and messages",
+    "kernels/": "kernels/test_kernels.py: kernels are tested through methods/, against tests/oracles, label by label",
+    "methods/base.py": "journeys/test_contracts.py: what every method has to offer",
+    "methods/c_means.py": "methods/search/test_kmeans_clusters.py: one test for all methods that move centroids",
+    "methods/feature_options.py": "methods/search/test_kmeans_clusters.py: options of methods that move centroids",
+    "methods/gccg.py": "methods/search/test_grow_groups.py: one test for all methods that grow groups",
+    "methods/k_member.py": "methods/search/test_grow_groups.py: one test for all methods that grow groups",
+    "methods/k_members.py": "methods/search/test_grow_groups.py: one test for all methods that grow groups",
+    "methods/kaca.py": "methods/search/test_grow_groups.py: one test for all methods that grow groups",
+    "methods/kmeans_adjusted.py": "methods/search/test_kmeans_clusters.py: one test for all methods that move centroids",
+    "methods/kmeans_filled.py": "methods/search/test_kmeans_clusters.py: one test for all methods that move centroids",
+    "methods/kmeans_then_adjusted.py": "methods/search/test_kmeans_clusters.py: one test for all methods that move centroids",
+    "methods/oka.py": "methods/search/test_kmeans_clusters.py: one test for all methods that move centroids",
+    "methods/threshold.py": "methods/search/test_grow_groups.py: one test for all methods that grow groups",
+    "methods/search/features.py": "methods/search/test_kmeans_clusters.py: features against the plain version",
+    "publishing/publish.py": "utility/test_loss.py: published text of given groups",
+    "report/audit_figures.py": "report/test_homogeneity_text.py: figures that an audit prints",
+    "report/comparison_rows.py": "report/test_comparison_page.py: rows of a comparison's table",
+    "schema/presets.py": "job/test_job.py: a preset is a lower limit",
+    "tables/frames/common.py": "tables/frames/test_frames.py: what all libraries share",
+    "tables/locations.py": "tables/test_staging.py: where files are written",
+    "testing/": "journeys/test_contracts.py: runs every contract",
+    "utility/aligned.py": "utility/test_structure.py: rows of a release beside those of its source",
+    "utility/bins.py": "utility/test_column_distances.py: bins against loops over records",
+    "utility/queries/predicates.py": "utility/queries/test_answers.py: predicates against plain counts",
+    "utility/queries/value_domains.py": "utility/queries/test_answers.py: values that a published cell may stand for",
+    "verification/expected.py": "auditor/test_release_checks.py: what the auditor compares a release with",
+    "verification/verify.py": "auditor/test_release_checks.py: releases that were changed are refused",
+}
+# Names that stand twice and shall not. A name goes from this set when its files are renamed.
+KNOWN_TWICE = {"arrow", "base", "features", "folders", "partition", "persons", "promises", "shuffle"}
+
+
+def own_test(module: str) -> Path:
+    """The file that tests this module: tests/<package>/test_<module>.py; of a package, test_<package>.py inside it."""
+    path = Path(module)
+    name = (path.parent.name or "kohort") if path.stem == "__init__" else path.stem
+    return TESTS / path.parent / f"test_{name}.py"
+
+
+def syntax(module: str) -> ast.Module:
+    return ast.parse((PACKAGE / module).read_text(encoding="utf-8"))
+
+
+def holds_code(module: str) -> bool:
+    return any(isinstance(statement, ast.FunctionDef | ast.ClassDef) for statement in syntax(module).body)
+
+
+def place_elsewhere(module: str) -> str | None:
+    """The key of TESTED_ELSEWHERE that covers this module: itself, or the nearest folder around it."""
+    around = [f"{folder.as_posix()}/" for folder in Path(module).parents]
+    return next((key for key in (module, *around) if key in TESTED_ELSEWHERE), None)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_module_has_a_test_file(module):
+    if not module.endswith("__init__.py") or holds_code(module):
+        assert own_test(module).is_file() or place_elsewhere(module), (
+            f"{module} has no test: write {own_test(module).relative_to(TESTS.parent)}, "
+            "or name the test that covers it in TESTED_ELSEWHERE."
+        )
+
+
+def test_reasons_for_no_test_file_are_still_true():
+    """The file that is named there exists, and the module has no test file of its own by now."""
+    for module, reason in TESTED_ELSEWHERE.items():
+        assert (PACKAGE / module).exists(), f"{module} is gone: take it from TESTED_ELSEWHERE"
+        assert (TESTS / reason.partition(": ")[0]).is_file(), reason
+        assert module.endswith("/") or not own_test(module).is_file(), f"{module} has its own test: take it from TESTED_ELSEWHERE"
+
+
+def test_no_file_name_stands_twice():
+    """Except a kernel and the method or search step that it serves, and parts of engines that answer to each other."""
+    places = defaultdict(list)
+    for module in MODULES:
+        path = Path(module)
+        engine = path.parts[0] == "engines" and len(path.parts) > 2 and path.parts[1] != "shared"
+        kind = "kernels" if path.parts[0] == "kernels" else "engines" if engine else module
+        if path.stem != "__init__":
+            places[path.stem].append(kind)
+    twice = set()
+    for name, kinds in places.items():
+        served = [kind for kind in kinds if kind.startswith("methods/")]
+        others = set(kinds) - {"kernels"} if len(served) == 1 else set(kinds)
+        if len(others) > 1 or (kinds.count("kernels") > 1):
+            twice.add(name)
+    assert twice == KNOWN_TWICE
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if module.endswith("__init__.py")])
+def test_every_package_says_what_is_in_it(module):
+    assert ast.get_docstring(syntax(module)), f"{module} has to start with a docstring"

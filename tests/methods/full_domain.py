@@ -1,0 +1,33 @@
+"""Full-domain methods on small tables."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+import kohort
+from kohort.engines import ENGINES
+from kohort.progress import Progress
+from tests import oracles
+
+SECRET, PERSON = "s", "p"
+
+
+def engine_for(columns, method, k, **job):
+    """An engine that has partitioned the table; columns named s and p are the secret and the person."""
+    table = columns if isinstance(columns, pa.Table) else pa.table(columns)
+    trees = {"tree": oracles.TREE} if "tree" in table.column_names else {}
+    quasi = [name for name in table.column_names if name not in (SECRET, PERSON)]
+    asked = {"hierarchy": trees, "sensitive": [SECRET] * (SECRET in table.column_names), **job}
+    asked["drop"] = [name for name in (PERSON,) if name in table.column_names and name not in asked.get("unit", ())]
+    engine = ENGINES["memory"](kohort.Job.build(quasi=quasi, method=method, k=k, row_order="given", **asked), Progress(1))
+    engine.read(table)
+    engine.encode()
+    engine.partition()
+    return engine
+
+
+# --- by hand
+
+
+def labels_of(columns, method, k, **job):
+    return engine_for(columns, method, k, **job).labels().tolist()

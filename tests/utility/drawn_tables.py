@@ -1,0 +1,70 @@
+"""Random tables and their releases, for measures of structure."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kohort.engines.memory import MemoryEngine
+from kohort.job.job import Job
+from kohort.methods import Partition
+from kohort.progress import Progress
+from kohort.schema import columns as schemas
+from kohort.utility.aligned import AlignedTables
+from kohort.utility.structure import structure
+
+TREES: dict[str, Any] = {
+    "t": [("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*"), ("d", "y", "*"), ("e", "y", "*")],
+    "z": [("10", "p", "*"), ("30", "p", "*"), ("20", "q", "*"), ("100", "q", "*"), ("55", "q", "*")],  # not by size
+    "c": [(f"c{number:03d}", "*") for number in range(120)],
+}
+
+
+def measured(*given, **asked):
+    return structure(AlignedTables(*given), **asked)  # of no type, since tests know which figures there are
+
+
+def schema_of(table: pa.Table, **asked) -> schemas.Schema:
+    job = Job.build(quasi=table.column_names, k=2, **asked)
+    return schemas.resolve(job.columns, table)
+
+
+def published(table: pa.Table, labels=None, job=None, **asked):
+    """The records that were released, the release row by row, and the schema: by a method, or in the groups given."""
+    job = Job.build(job or {}, **({} if job else {"quasi": table.column_names}), k=2, method="mondrian", seed=1, **asked)
+    engine = MemoryEngine(job, Progress(1))
+    engine.read(table)
+    engine.encode()
+    if labels is None:
+        engine.partition()
+    else:
+        engine._partition = Partition(np.array(labels, np.int64))
+    engine.publish()
+    pair = engine.aligned()
+    return pair.source, pair.release, pair.schema
+
+
+def drawn(seed: int) -> tuple[pa.Table, list[int]]:
+    """Numbers, whole and real, days, categories; numbers below a tree; more texts than a table of pairs has room for."""
+    random = np.random.default_rng(seed)
+    rows = int(random.integers(2, 40))
+    most = int(random.choice([3, 40, 200]))
+
+    def some(values):
+        gone = random.random(rows) < random.choice([0, 0.2])
+        gone[0] = False  # a column of nothing but missing is text
+        return [None if out else value for out, value in zip(gone, values, strict=True)]
+
+    days = [date(2019, 11, 1) + timedelta(days=int(day)) for day in random.integers(0, 5 * most, rows)]
+    columns = {
+        "n": pa.array(some(random.integers(-most, most, rows).tolist()), pa.int64()),
+        "r": pa.array(some(random.normal(size=rows).round(5).tolist()), pa.float64()),
+        "d": pa.array(some(days), pa.date32()),
+        "t": pa.array(some(random.choice(list("abcde"), rows).tolist())),
+        "z": pa.array(some(random.choice(["10", "30", "20", "100"], rows).tolist())),
+        "c": pa.array(some(random.choice([leaf for leaf, _root in TREES["c"]], rows).tolist())),
+    }
+    return pa.table(columns), random.permutation(np.arange(rows) % max(rows // 4, 1)).tolist()

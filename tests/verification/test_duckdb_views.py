@@ -1,0 +1,20 @@
+"""DuckDB views of a release print nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+NOT_A_SCRIPT = """
+import pyarrow as pa
+from kohort.auditor import Layout
+from kohort.verification.duckdb_views import release_view
+with release_view(pa.table({"q": ["a"]}), None, Layout(["q"], [], []), 1) as run:
+    print(run("SELECT current_setting('enable_progress_bar')")[0][0])
+"""
+
+
+def test_the_auditor_prints_nothing_of_its_own():
+    """Where no script runs, DuckDB draws a progress bar on stdout once a query takes seconds."""
+    ran = subprocess.run([sys.executable, "-c", NOT_A_SCRIPT], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "False"
