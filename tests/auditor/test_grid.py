@@ -12,7 +12,7 @@ import kohort
 from kohort.auditor.grid import on_grid
 from kohort.encoding import encode as encoding
 from kohort.errors import AuditError
-from kohort.publishing import publish as publishing
+from kohort.publishing.boxes import Boxes
 
 
 def test_the_preset_for_everyone_publishes_on_a_grid():
@@ -59,13 +59,13 @@ def test_the_audit_shows_the_grid_where_there_is_one(tmp_path):
 )
 def test_a_release_off_the_grid_is_refused(column, text, tmp_path, monkeypatch):
     """The cells are true and the classes are large enough; only the ends tell more than was asked for."""
-    honest = publishing.Boxes.texts
+    honest = Boxes.texts
 
     def texts(self, number, axis):
         told = honest(self, number, axis).to_pylist()
         return pa.array([told[0], text] if axis.name == column else told).dictionary_encode()
 
-    monkeypatch.setattr(publishing.Boxes, "texts", texts)
+    monkeypatch.setattr(Boxes, "texts", texts)
     with pytest.raises(AuditError, match=r"\(grid: required 0, found 4\)"):
         kohort.anonymize(SOURCE, **JOB, method="mondrian", output=tmp_path / "out.csv")
     assert not list(tmp_path.iterdir())

@@ -9,7 +9,7 @@ import pytest
 
 import kohort
 from kohort.errors import AuditError
-from kohort.publishing import publish as publishing
+from kohort.publishing.published_rows import PublishedRows
 from kohort.tables import tables
 
 CITIES = (("bonn", "rhine", "*"), ("koeln", "rhine", "*"), ("ulm", "south", "*"))
@@ -151,13 +151,13 @@ def test_a_wrong_file_is_refused(what, suffix, tmp_path, monkeypatch):
 @pytest.mark.parametrize("what", IN_CELLS)
 def test_a_wrong_table_is_refused(what, monkeypatch):
     check, change = IN_CELLS[what]
-    honest = publishing.Publication.batches
+    honest = PublishedRows.batches
 
     def batches(self, order):
         table = tampered(pa.Table.from_batches(honest(self, order), self.schema), change)
         return table.cast(self.schema).to_batches()
 
-    monkeypatch.setattr(publishing.Publication, "batches", batches)
+    monkeypatch.setattr(PublishedRows, "batches", batches)
     with pytest.raises(AuditError, match=rf"\b{check}: required"):
         kohort.anonymize(SOURCE, **JOB, keep_order=True)
 

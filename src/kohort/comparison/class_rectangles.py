@@ -14,7 +14,7 @@ from kohort.engines.memory import MemoryEngine
 from kohort.errors import KohortError
 from kohort.job.job import Job
 from kohort.progress import Progress
-from kohort.publishing.publish import boxes_of
+from kohort.publishing.boxes import boxes_of
 from kohort.report.comparison_charts import Box, boxes
 
 DRAWN = ("mondrian-1d", "mondrian", "auto")  # as paper 002 draws them, and the default

@@ -23,8 +23,9 @@ from kohort.engines.shared.method_run import partition_whole
 from kohort.job.job import Job
 from kohort.methods import Partition
 from kohort.progress import Progress
-from kohort.publishing import publish as publishing
-from kohort.publishing.publish import Publication
+from kohort.publishing.boxes import boxes_of
+from kohort.publishing.published_rows import PublishedRows
+from kohort.publishing.texts import classes_of, texts_of
 from kohort.schema import columns as schema
 from kohort.schema.columns import Schema
 from kohort.schema.workload import Workload
@@ -56,7 +57,7 @@ class MemoryEngine:
         self._constraints: Constraints
         self._points: Points
         self._partition: Partition
-        self._publication: Publication
+        self._publication: PublishedRows
         self._order: NDArray[np.int64]
 
     def require_target(self, target: Location, force: bool, sources: Sequence[Any]) -> None:
@@ -101,11 +102,11 @@ class MemoryEngine:
     def publish(self) -> Result:
         points, partition = self._points, self._partition
         with self._progress.step("publish"), self._progress.compiling():
-            boxes = publishing.boxes_of(points, partition, self._schema)
-            texts = publishing.texts_of(self._schema, points.axes, boxes)
-            self._publication = Publication(self._table, self._schema, texts, partition.labels)
+            boxes = boxes_of(points, partition, self._schema)
+            texts = texts_of(self._schema, points.axes, boxes)
+            self._publication = PublishedRows(self._table, self._schema, texts, partition.labels)
             self._order = self._row_order(partition.labels)
-            classes = publishing.classes_of(texts)
+            classes = classes_of(texts)
             sums = loss.sums_of(points, partition.labels, boxes)
             rows_of_classes = counted(np.bincount(classes, boxes.sizes))
         return Result(

@@ -17,7 +17,7 @@ from kohort.encoding.groups import grouped_rows
 from kohort.encoding.number_axis import NumericAxis
 from kohort.encoding.points import Points
 from kohort.encoding.tree_axis import TreeAxis
-from kohort.publishing.publish import Boxes
+from kohort.publishing.boxes import Boxes
 from kohort.schema.value_types import Numbers
 
 

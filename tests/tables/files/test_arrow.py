@@ -66,7 +66,7 @@ def test_what_lies_under_a_missing_cell_is_not_in_the_file(tmp_path, kind, suffi
 @pytest.mark.parametrize("kind", ["dictionary", "list of dictionary", "struct of dictionary", "text"])
 def test_an_arrow_release_of_several_batches(tmp_path, monkeypatch, kind):
     """The file format takes one dictionary a column."""
-    monkeypatch.setattr("kohort.publishing.publish.ROWS_AT_ONCE", 3)
+    monkeypatch.setattr("kohort.publishing.published_rows.ROWS_AT_ONCE", 3)
     texts = pa.array(list("abcabcd"))
     column = {
         "text": texts,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import kohort as kh
 from kohort.errors import RequestError
-from kohort.publishing import publish as publishing
+from kohort.publishing import published_rows
 from kohort.tables import frames
 from tests.tables.frames.round_trips import RARE, through
 
@@ -78,17 +78,17 @@ def test_chunks_with_dictionaries_of_their_own():
     column = pa.chunked_array(
         [dictionary([1, 0], ["c", "a"]), dictionary([2, 0], ["b", RARE, "c"]), dictionary([], pa.array([None], pa.string()))]
     )
-    made = publishing._one_chunk(column, np.arange(4))
+    made = published_rows._one_chunk(column, np.arange(4))
     assert made.to_pylist() == ["a", "c", "c", "b"]
     assert made.dictionary.to_pylist() == ["c", "a", "b"]
     assert made.type == column.type
-    assert publishing._one_chunk(pa.chunked_array([], column.type), np.arange(0)).to_pylist() == []
+    assert published_rows._one_chunk(pa.chunked_array([], column.type), np.arange(0)).to_pylist() == []
 
 
 def test_a_dictionary_loses_what_only_withheld_rows_hold():
-    made = publishing._one_chunk(pa.chunked_array([dictionary([0, 1, 2], ["c", RARE, "a"])]), np.array([2, 0]))
+    made = published_rows._one_chunk(pa.chunked_array([dictionary([0, 1, 2], ["c", RARE, "a"])]), np.array([2, 0]))
     assert made.dictionary.to_pylist() == ["c", "a"]
-    assert publishing._carry(made, np.array([2, 0])).to_pylist() == ["a", "c"]
+    assert published_rows._carry(made, np.array([2, 0])).to_pylist() == ["a", "c"]
 
 
 @settings(max_examples=60, deadline=None)
@@ -99,9 +99,9 @@ def test_any_dictionary_is_reduced_to_what_rows_hold(data):
     chunks = data.draw(st.lists(cells, min_size=1, max_size=3))
     column = pa.chunked_array([dictionary(cell, pa.array(values, pa.string())) for cell in chunks])
     rows = data.draw(st.lists(st.integers(0, len(column) - 1), unique=True)) if len(column) else []
-    made = publishing._one_chunk(column, np.array(rows, np.int64))
+    made = published_rows._one_chunk(column, np.array(rows, np.int64))
     told = column.to_pylist()
-    assert publishing._carry(made, np.array(rows, np.int64)).to_pylist() == [told[row] for row in rows]
+    assert published_rows._carry(made, np.array(rows, np.int64)).to_pylist() == [told[row] for row in rows]
     held = {told[row] for row in rows}
     assert made.dictionary.to_pylist() == [value for value in dict.fromkeys(values) if value is not None and value in held]
 

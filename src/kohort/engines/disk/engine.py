@@ -29,8 +29,8 @@ from kohort.engines.shared.spool import Reader, Spool, in_scratch
 from kohort.errors import RequestError
 from kohort.job.job import Job
 from kohort.progress import Progress
-from kohort.publishing import publish as publishing
-from kohort.publishing.publish import Publication
+from kohort.publishing.published_rows import PublishedRows, release_schema
+from kohort.publishing.texts import texts_of
 from kohort.schema import columns as schema
 from kohort.schema.columns import Schema
 from kohort.tables import frames, staging, tables
@@ -144,7 +144,7 @@ class DiskEngine:
         self._require_room("A release as a table in memory")
         with self._progress.step("publish"):
             batches = list(self._batches(None, originals := self._folder / "originals.parquet"))
-            table = pa.Table.from_batches(batches, publishing.release_schema(self._schema, self._stream.schema))
+            table = pa.Table.from_batches(batches, release_schema(self._schema, self._stream.schema))
             release, origin = table, self._stream.origin
             if isinstance(origin, FrameLibrary):
                 release = frames.give_back(table, origin, self._schema.carried)
@@ -158,7 +158,7 @@ class DiskEngine:
         with staging.staged(path, force) as part:
             originals = self._folder / "originals.parquet"
             with self._progress.step("publish", total=self._packed.rows):
-                arrow_schema = publishing.release_schema(self._schema, self._stream.schema)
+                arrow_schema = release_schema(self._schema, self._stream.schema)
                 tables.batches_to_file(self._batches(file_format, originals), arrow_schema, part, file_format)
             return self._audited(part, file_format, originals)
 
@@ -216,13 +216,13 @@ class DiskEngine:
         """What the auditor is to see beside the release."""
         return pa.table({original_name(alias): cells for alias, cells in proof.originals(table.column, file_format).items()})
 
-    def _publication(self, table: pa.Table, labels: NDArray[np.int64]) -> Publication:
+    def _publication(self, table: pa.Table, labels: NDArray[np.int64]) -> PublishedRows:
         """Some rows, published."""
         numbers, index = np.unique(labels[labels >= 0], return_inverse=True)
-        texts = publishing.texts_of(self._schema, self._packed.template.axes, self._partition.clusters.boxes(numbers))
+        texts = texts_of(self._schema, self._packed.template.axes, self._partition.clusters.boxes(numbers))
         indices = np.full(len(labels), -1, np.int64)
         indices[labels >= 0] = index
-        return Publication(table, self._schema, texts, indices)
+        return PublishedRows(table, self._schema, texts, indices)
 
     # --- proof
 

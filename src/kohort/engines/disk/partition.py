@@ -25,7 +25,8 @@ from kohort.job.job import Job
 from kohort.methods import Partition
 from kohort.methods.run import RunSummary
 from kohort.progress import Progress
-from kohort.publishing import publish as publishing
+from kohort.publishing.boxes import Boxes, boxes_of
+from kohort.publishing.texts import classes_of, texts_of
 from kohort.schema.columns import Schema
 from kohort.utility.loss import Sums, sums_of
 
@@ -91,13 +92,13 @@ class _Work:
         points, constraints = packed.points(rows), packed.constraints(rows)
         constraints.require_whole_table()
         made = partition_whole(self.job, schema, points, constraints, lambda: packed.ties(rows), self.progress)
-        boxes = publishing.boxes_of(points, made, schema)
+        boxes = boxes_of(points, made, schema)
         clusters = StoredClusters(self.folder, schema, points.axes)
         clusters.append(boxes)
         spool = Spool(self.folder / "labels", np.int32)
         is_suppressed_group = np.equal(made.labels, LEFT_OUT if made.suppressed_group is None else made.suppressed_group)
         spool.append(np.where(is_suppressed_group, LEFT_OUT, made.labels).astype(np.int32))
-        classes = publishing.classes_of(publishing.texts_of(schema, points.axes, boxes))
+        classes = classes_of(texts_of(schema, points.axes, boxes))
         sizes = counted(constraints.sizes(np.append(classes, -1)[made.labels]))
         suppressed, left_out = (
             int(np.count_nonzero(rows)) for rows in ((made.labels < 0) | is_suppressed_group, made.labels < 0)
@@ -157,7 +158,7 @@ class _Work:
         labels, summary = partition_part(self.job, points, constraints, lambda: packed.ties(rows), self.progress)
         if summary.suppressed:
             suppressed_rows.add(packed, rows[labels < 0])
-        boxes = publishing.boxes_of(points, Partition(labels), self.schema)
+        boxes = boxes_of(points, Partition(labels), self.schema)
         return _Made(iter([labels]), boxes, sums_of(points, labels, boxes), summary)
 
     def _large(self, part: Spool[np.uint64], suppressed_rows: OneCluster) -> _Made:
@@ -190,6 +191,6 @@ class _Made:
     """What became of a part."""
 
     labels: Iterator[NDArray[np.int64]]
-    boxes: publishing.Boxes
+    boxes: Boxes
     sums: Sums
     summary: RunSummary

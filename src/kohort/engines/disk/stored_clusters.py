@@ -12,7 +12,8 @@ from kohort.encoding.axes import Axis, code_dtype
 from kohort.encoding.row_order import splitmix64, text_hashes
 from kohort.engines.base import Counted, counted
 from kohort.engines.shared.spool import Spool
-from kohort.publishing.publish import Boxes, Texts, texts_of
+from kohort.publishing.boxes import Boxes
+from kohort.publishing.texts import Texts, texts_of
 from kohort.schema.columns import Schema
 
 CLUSTERS_AT_ONCE = 1 << 20

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kohort.constraints.constraints import Constraints
 from kohort.encoding.number_axis import NumericAxis
 from kohort.engines.shared.packed_table import PackedTable
-from kohort.publishing.publish import Boxes, everything, mean_of_parts, parts_of_sum
+from kohort.publishing.boxes import Boxes, everything, mean_of_parts, parts_of_sum
 from kohort.schema.columns import Schema
 from kohort.utility.loss import Sums, cell_sums, square_error_of_counts
 

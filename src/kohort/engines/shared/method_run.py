@@ -19,7 +19,8 @@ from kohort.job.job import Job
 from kohort.methods import Partition
 from kohort.methods.run import Run, RunSummary, partition_table
 from kohort.progress import Progress
-from kohort.publishing import publish as publishing
+from kohort.publishing.boxes import boxes_of
+from kohort.publishing.texts import texts_of
 from kohort.schema.columns import Schema
 
 Ties = Callable[[], NDArray[np.uint64]]
@@ -42,11 +43,11 @@ def partition_whole(
     made = partition_table(job.algorithm, inside, bound, options, seed, job.block, progress, job.rounds)
     made = replace(made, labels=_put_back(made.labels, order))
 
-    def classes_of(partition: Partition) -> NDArray[np.int64]:
-        texts = publishing.texts_of(schema, points.axes, publishing.boxes_of(points, partition, schema))
-        return np.append(publishing.classes_of(texts), -1)[partition.labels]
+    def class_of_row(partition: Partition) -> NDArray[np.int64]:
+        texts = texts_of(schema, points.axes, boxes_of(points, partition, schema))
+        return np.append(classes_of(texts), -1)[partition.labels]
 
-    return finalize(points, constraints, made, classes_of, progress, suppressed_group=job.suppressed == "star")
+    return finalize(points, constraints, made, class_of_row, progress, suppressed_group=job.suppressed == "star")
 
 
 def partition_part(

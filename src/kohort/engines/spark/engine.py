@@ -43,8 +43,8 @@ from kohort.errors import RequestError
 from kohort.job.job import Job
 from kohort.methods.run import RunSummary
 from kohort.progress import Progress
-from kohort.publishing import publish as publishing
-from kohort.publishing.publish import Boxes
+from kohort.publishing.boxes import Boxes
+from kohort.publishing.published_rows import release_schema
 from kohort.schema import columns as schema
 from kohort.schema.columns import Schema
 from kohort.tables import tables
@@ -361,7 +361,7 @@ class SparkEngine:
 
         names = [f"r{number}" for number in range(len(self._names()))]
         arrow_schema = StructType([StructField(name, StringType()) for name in names])
-        types = publishing.release_schema(self._schema, self._arrow_schema).types
+        types = release_schema(self._schema, self._arrow_schema).types
         return self._shown_rows().mapInArrow(spark_tasks.to_text(types), arrow_schema)
 
     def _read_back(self, place: str, file_format: FileFormat) -> Any:

@@ -30,8 +30,9 @@ from kohort.job.job import Job
 from kohort.methods import Partition
 from kohort.methods.run import RunSummary
 from kohort.progress import Progress
-from kohort.publishing import publish as publishing
-from kohort.publishing.publish import Boxes, Publication, texts_of
+from kohort.publishing.boxes import Boxes, boxes_of
+from kohort.publishing.published_rows import PublishedRows
+from kohort.publishing.texts import Texts, texts_of
 from kohort.schema.columns import Schema
 from kohort.tables.tables import as_text
 from kohort.utility.loss import Sums, sums_of
@@ -284,7 +285,7 @@ class _Finish:
         head, points, constraints = self._head, self._points, self._constraints
         constraints.require_whole_table()
         made = partition_whole(head.job, head.schema, points, constraints, self._ties, Progress(1))
-        boxes = publishing.boxes_of(points, made, head.schema)
+        boxes = boxes_of(points, made, head.schema)
         texts = texts_of(head.schema, points.axes, boxes)
         is_suppressed_group = np.equal(made.labels, -1 if made.suppressed_group is None else made.suppressed_group)
         summary = RunSummary(points.rows, made.blocks, int(np.count_nonzero((made.labels < 0) | is_suppressed_group)))
@@ -296,7 +297,7 @@ class _Finish:
         """The part is one of several. Suppressed rows come too, as stars, if they may stay."""
         head, points = self._head, self._points
         labels, summary = partition_part(head.job, points, self._constraints, self._ties, Progress(1))
-        boxes = publishing.boxes_of(points, Partition(labels), head.schema)
+        boxes = boxes_of(points, Partition(labels), head.schema)
         rows = self._published(
             texts_of(head.schema, points.axes, boxes), labels, np.flatnonzero(labels >= 0), suppressed_group=False
         )
@@ -320,7 +321,7 @@ class _Finish:
         """No rows, but their columns."""
         none = np.empty(0, np.int64)
         points = self._points.take(none)
-        boxes = publishing.boxes_of(points, Partition(none), self._head.schema)
+        boxes = boxes_of(points, Partition(none), self._head.schema)
         texts = texts_of(self._head.schema, points.axes, boxes)
         return self._published(texts, np.zeros(self._points.rows, np.int64), none, suppressed_group=False)
 
@@ -328,10 +329,10 @@ class _Finish:
         return self._head.packed.ties(self._words)
 
     def _published(
-        self, texts: publishing.Texts, labels: NDArray[np.int64], order: NDArray[np.int64], *, suppressed_group: bool
+        self, texts: Texts, labels: NDArray[np.int64], order: NDArray[np.int64], *, suppressed_group: bool
     ) -> pa.Table:
         head = self._head
-        publication = Publication(self._cells, head.schema, texts, labels)
+        publication = PublishedRows(self._cells, head.schema, texts, labels)
         release = pa.Table.from_batches(publication.batches(order), publication.schema)
         taken = self._cells.take(pa.array(order))
         originals = head.proof.originals(taken.column, None)
