@@ -20,7 +20,7 @@ from kohort.methods import Partition
 from kohort.methods.run import Run, RunSummary, partition_table
 from kohort.progress import Progress
 from kohort.publishing.boxes import boxes_of
-from kohort.publishing.texts import texts_of
+from kohort.publishing.texts import classes_of, texts_of
 from kohort.schema.columns import Schema
 
 Ties = Callable[[], NDArray[np.uint64]]
