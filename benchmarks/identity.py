@@ -19,7 +19,7 @@ from tests.spark_cluster import session, standalone_cluster
 
 import kohort
 from kohort import datasets
-from kohort.engines import Engine
+from kohort.engines.base import Engine
 from kohort.engines.disk.engine import DiskEngine
 from kohort.engines.memory import MemoryEngine
 from kohort.engines.spark.engine import SparkEngine

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import strategies as st
 
 import kohort
-from kohort.engines import ENGINES
+from kohort.engines.choose import ENGINES
 from kohort.methods import METHODS, Method, Partition
 from kohort.methods.method import Options
 from kohort.progress import Progress

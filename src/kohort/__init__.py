@@ -13,13 +13,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kohort.api import Release, anonymize, audit, compare, inspect
+    from kohort.api import anonymize, audit, compare, inspect
     from kohort.auditor import Check, Evidence
     from kohort.comparison import Comparison
     from kohort.errors import AuditError, CancelledError, KohortError, MachineError, PromiseError, RequestError
     from kohort.inspection import Inspection
     from kohort.job.job import Job
     from kohort.progress import Progress
+    from kohort.release import Release
     from kohort.schema.workload import Workload
 
 __version__ = "0.1.0"
@@ -30,7 +31,7 @@ _HOME = {
     "audit": "kohort.api",
     "compare": "kohort.api",
     "inspect": "kohort.api",
-    "Release": "kohort.api",
+    "Release": "kohort.release",
     "Comparison": "kohort.comparison",
     "Workload": "kohort.schema.workload",
     "Inspection": "kohort.inspection",

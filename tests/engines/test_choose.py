@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow.parquet as pq
 
 from kohort import datasets
-from kohort.engines import engine_for
+from kohort.engines.choose import engine_for
 from kohort.engines.disk.engine import DiskEngine
 from kohort.engines.memory import MemoryEngine
 from kohort.job.job import Job

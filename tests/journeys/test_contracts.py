@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kohort.engines import ENGINES
+from kohort.engines.choose import ENGINES
 from kohort.methods import METHODS, Method
 from kohort.schema.promises import DEFINITIONS
 from kohort.testing import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 import kohort
-from kohort.engines import ENGINES
+from kohort.engines.choose import ENGINES
 from kohort.progress import Progress
 from tests import oracles
 

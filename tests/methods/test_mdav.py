@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kohort
-from kohort.engines import ENGINES
+from kohort.engines.choose import ENGINES
 from kohort.errors import RequestError
 from kohort.progress import Progress
 from tests import oracles

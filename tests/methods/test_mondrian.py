@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import kohort
 from kohort import datasets
-from kohort.engines import ENGINES
+from kohort.engines.choose import ENGINES
 from kohort.progress import Progress
 from tests import oracles
 

@@ -16,7 +16,7 @@ import kohort
 from kohort import datasets, testing
 from kohort.constraints.constraints import Constraints
 from kohort.encoding import encode as encoding
-from kohort.engines import ENGINES
+from kohort.engines.choose import ENGINES
 from kohort.methods import Options, mondrian_1d
 from kohort.progress import Progress
 from kohort.schema import columns as schema

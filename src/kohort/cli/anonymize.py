@@ -15,7 +15,7 @@ from kohort.errors import KohortError, MachineError
 from kohort.tables.locations import Location
 
 if TYPE_CHECKING:
-    from kohort.api import Release
+    from kohort.release import Release
 
 LITTLE_LEFT = 0.9  # of a cell lost on average, from which a single class is worth a word
 

@@ -16,6 +16,7 @@ from rich.table import Table
 from kohort import api, datasets
 from kohort.errors import MachineError, RequestError
 from kohort.progress import Progress
+from kohort.release import Release
 
 BEFORE = ("name", "age", "sex", "zip", "occupation")
 AFTER = ("age", "sex", "zip", "occupation", "diagnosis")
@@ -71,7 +72,7 @@ def _require_own(folder: Path, header: str) -> None:
         raise RequestError(f"{folder} holds files that the demo did not make ({', '.join(there)}). Choose another --folder.")
 
 
-def _cohort_to_show(release: api.Release) -> NDArray[np.int64]:
+def _cohort_to_show(release: Release) -> NDArray[np.int64]:
     """The rows of a small cohort in which as many columns as possible were widened but none was lost altogether."""
     sizes = np.bincount(release.labels)
     smallest = np.argsort(sizes, kind="stable")[:CANDIDATES]
@@ -98,7 +99,7 @@ def _show(console: Console, before: pa.Table, after: pa.Table) -> None:
         console.print(_drawn("the same, after", new))
 
 
-def _checks(release: api.Release) -> Table:
+def _checks(release: Release) -> Table:
     drawn = Table.grid(padding=(0, 2), pad_edge=True)
     for check in release.evidence.checks:
         found = "-" if check.found is None else check.found

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,17 +14,17 @@ from typing import Any
 
 import pyarrow as pa
 
+from kohort.api import anonymize
 from kohort.comparison.class_rectangles import two_columns
 from kohort.comparison.journal import Journal, mark_of
 from kohort.comparison.variants import Variant, variants_named
-from kohort.engines import ENGINES
-from kohort.engines.memory import MemoryEngine
+from kohort.encoding.encode import encode
 from kohort.errors import KohortError, PromiseError, RequestError
 from kohort.job.job import Job
 from kohort.progress import Progress
 from kohort.report.comparison_page import Advice, advise, page
 from kohort.report.comparison_rows import Entry
-from kohort.schema.columns import Schema
+from kohort.schema.columns import Schema, resolve
 from kohort.schema.workload import Workload
 from kohort.tables import staging, tables
 from kohort.utility.aligned import AlignedTables
@@ -115,10 +114,8 @@ def compare_methods(
     if target is not None:
         require_models()
     table, _origin = tables.read(source, job.encoding, job.columns)
-    first = _engine(table, Job.build(job, k=ks[0]), progress)
-    with suppress(PromiseError):  # what cannot be kept is a finding; a table that cannot be read is none
-        first.encode()
-    schema = first._schema  # noqa: SLF001 - one house
+    schema = resolve(job.columns, table, **job.binding())
+    encode(table, schema)  # a column that cannot be read is a mistake, not a finding
     if target is not None:
         require_target(table, schema, target)
     given = job.workload is not None
@@ -161,38 +158,26 @@ def _drawn(table: pa.Table, schema: Schema, job: Job) -> Workload | None:
     return random_workload(table, schema, queries=RANDOM_QUERIES, columns=some, seed=job.seed or 0)
 
 
-def _engine(table: pa.Table, job: Job, progress: Progress) -> MemoryEngine:
-    engine = ENGINES["memory"](job, progress)
-    engine.read(table)
-    return engine  # type: ignore[return-value]
-
-
 def _entry(
     table: pa.Table, job: Job, variant: Variant, k: int, questions: Questions | None, target: str | None, progress: Progress
 ) -> Entry:
     """One method at one k; a refusal is a finding too."""
     try:
-        own = variant.job(job, k)
+        own = variant.job(job, k).model_copy(update={"engine": "memory", "master": None})
         _warm_up(table, own)
-        engine = _engine(table, own, Progress(progress.threads))
-        engine.encode()
-        started = time.process_time()
-        engine.partition()
-        seconds = time.process_time() - started
-        result = engine.publish()
-        evidence = engine.release_table()[1]
+        release = anonymize(table, own, progress=Progress(progress.threads))
     except (PromiseError, RequestError) as error:
         return Entry(variant.name, k, refused=str(error))
-    aligned = engine.aligned()
+    summary, aligned = release.summary(), release.aligned()
     return Entry(
         variant.name,
         k,
-        loss=result.loss.to_dict(),
-        clusters=result.clusters,
-        classes=evidence.classes,
-        smallest=evidence.k,
-        suppressed=result.suppressed,
-        seconds=round(seconds, 3),
+        loss=summary["loss"],
+        clusters=summary["clusters"],
+        classes=summary["classes"],
+        smallest=summary["k"],
+        suppressed=summary["suppressed"],
+        seconds=summary["cpu_seconds"]["partition"],
         queries=questions.ask(aligned.release).to_dict() if questions else None,
         structure=structure(aligned, propensity=target is not None).to_dict() if aligned.source.num_rows else None,
         models=mine(aligned, target).to_dict() if target is not None else None,
@@ -206,9 +191,5 @@ def _agreement(aligned: AlignedTables) -> float | None:
 
 def _warm_up(table: pa.Table, job: Job) -> None:
     """Compile what a method needs, on a few rows."""
-    try:
-        engine = _engine(table.slice(0, WARM_UP), Job.build(job, k=2), Progress(1))
-        engine.encode()
-        engine.partition()
-    except KohortError:  # the whole table will say it better
-        return
+    with suppress(KohortError):  # the whole table will say it better
+        anonymize(table.slice(0, WARM_UP), Job.build(job, k=2), progress=Progress(1))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kohort.encoding.axes import Axis
 from kohort.encoding.number_axis import NumericAxis
-from kohort.engines.memory import MemoryEngine
+from kohort.engines.memory import MemoryEngine, MemoryPartition
 from kohort.errors import KohortError
 from kohort.job.job import Job
 from kohort.progress import Progress
@@ -34,12 +34,12 @@ def two_columns(table: pa.Table, job: Job, k: int) -> tuple[str, str]:
     ticks: tuple[dict[float, str], ...] = ()
     for method in DRAWN if table.num_rows <= MOST_ROWS else DRAWN[:-1]:
         try:
-            engine = _engine(table, job, names, method, k)
+            made = _partitioned(table, job, names, method, k)
         except KohortError:
             continue
-        points = engine._points  # noqa: SLF001 - one house
+        points = made.encoded.points
         ticks = tuple(_ticks(axis, points.codes[:, number], k) for number, axis in enumerate(points.axes))
-        found = boxes_of(points, engine._partition, engine._schema)  # noqa: SLF001
+        found = boxes_of(points, made.partition, made.encoded.schema)
         drawn[method] = sorted(
             {
                 (float(low[0]), float(high[0]), float(low[1]), float(high[1]))
@@ -60,8 +60,8 @@ def _widest_two(table: pa.Table, quasi: Sequence[str]) -> tuple[str, str] | None
     return first, second
 
 
-def _engine(table: pa.Table, job: Job, names: tuple[str, str], method: str, k: int) -> MemoryEngine:
-    """The table with these two quasi-identifiers and nothing promised but k."""
+def _partitioned(table: pa.Table, job: Job, names: tuple[str, str], method: str, k: int) -> MemoryPartition:
+    """The groups of the table with these two quasi-identifiers and nothing promised but k."""
     facts = job.to_dict()
     columns = {name: facts["columns"][name] for name in names}
     own = Job.build(
@@ -69,10 +69,7 @@ def _engine(table: pa.Table, job: Job, names: tuple[str, str], method: str, k: i
         hierarchies=job.hierarchies,
     )
     engine = MemoryEngine(own, Progress(1))
-    engine.read(table.select(names))
-    engine.encode()
-    engine.partition()
-    return engine
+    return engine.partition(engine.encode(table.select(names)))
 
 
 def _ticks(axis: Axis, codes: NDArray[np.unsignedinteger], k: int) -> dict[float, str]:

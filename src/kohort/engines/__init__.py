@@ -1,8 +1,6 @@
-"""Where rows live. An engine decides nothing about the release: the same job gives the same one on each."""
+"""Where rows live: in memory, on disk, or on a Spark cluster. The same job gives the same release on each.
 
-from __future__ import annotations
-
-from kohort.engines.base import Engine, Result
-from kohort.engines.choose import ENGINES, engine_for
-
-__all__ = ["ENGINES", "Engine", "Result", "engine_for"]
+Start with `base`, the protocol, then `memory`, the plainest engine. `choose` picks one for a job. `disk` and `spark` are a
+folder each, with the same file names inside; `shared` is what they have in common. What a group must satisfy, how groups are
+made and what is published is decided elsewhere: `kohort.constraints`, `kohort.methods`, `kohort.publishing`.
+"""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kohort.engines.base import Engine
+from kohort.engines.base import AnyEngine
 from kohort.engines.disk.engine import DiskEngine
 from kohort.engines.memory import MemoryEngine
 from kohort.engines.spark.engine import SparkEngine
@@ -15,7 +15,7 @@ from kohort.progress import Progress
 from kohort.tables import tables
 from kohort.tables.tables import Source
 
-ENGINES: dict[str, type[Engine]] = {"memory": MemoryEngine, "disk": DiskEngine, "spark": SparkEngine}
+ENGINES: dict[str, type[AnyEngine]] = {"memory": MemoryEngine, "disk": DiskEngine, "spark": SparkEngine}
 
 FIRST_BYTES = 256 << 20  # what the program takes without rows
 TIMES_THE_TABLE = 5  # the table, its columns as they are taken in another order, and beside each what the auditor sees
@@ -23,7 +23,7 @@ BYTES_A_ROW = 30  # codes, labels, orders
 ROW_OF_TEXT = 40  # bytes, where rows are not counted yet
 
 
-def engine_for(job: Job, source: Any, progress: Progress, spark: Any = None) -> Engine:
+def engine_for(job: Job, source: Any, progress: Progress, spark: Any = None) -> AnyEngine:
     """The engine of a run; says so if it had to choose one that nobody asked for. `spark` is a session to run in."""
     source = tables.open_source(source, job.encoding, job.columns)
     if is_spark_frame(source.given) and spark is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from kohort.auditor import Evidence
 from kohort.constraints.constraints import Constraints
 from kohort.encoding import encode as encoding
-from kohort.encoding import row_order as ordering
-from kohort.encoding import sensitive
+from kohort.encoding import row_order, sensitive
 from kohort.encoding.points import Points
 from kohort.engines.base import Result, counted, require_file
 from kohort.engines.shared.method_run import partition_whole
@@ -26,7 +25,7 @@ from kohort.progress import Progress
 from kohort.publishing.boxes import boxes_of
 from kohort.publishing.published_rows import PublishedRows
 from kohort.publishing.texts import classes_of, texts_of
-from kohort.schema import columns as schema
+from kohort.schema import columns
 from kohort.schema.columns import Schema
 from kohort.schema.workload import Workload
 from kohort.tables import frames, staging, tables
@@ -35,9 +34,30 @@ from kohort.tables.locations import Location, local
 from kohort.tables.tables import FileFormat, Source
 from kohort.utility import loss
 from kohort.utility.aligned import AlignedTables
-from kohort.utility.queries import cut_targets as steering
+from kohort.utility.queries import cut_targets
 from kohort.utility.queries.answers import Answers, Questions
 from kohort.verification.verify import Proof, require_passed
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryEncoded:
+    """A table in memory, its quasi-identifiers as points, and what a group of its rows must satisfy."""
+
+    source: Source
+    table: pa.Table
+    schema: Schema
+    constraints: Constraints
+    points: Points
+    questions: Questions | None = None
+    """The job's workload, bound to the table."""
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryPartition:
+    """A label for each row of the table."""
+
+    encoded: MemoryEncoded
+    partition: Partition
 
 
 class MemoryEngine:
@@ -50,136 +70,154 @@ class MemoryEngine:
         del rows_at_once
         self._job = job
         self._progress = progress
-        self._source: Source
-        self._table: pa.Table
-        self._schema: Schema
-        self._questions: Questions | None = None
-        self._constraints: Constraints
-        self._points: Points
-        self._partition: Partition
-        self._publication: PublishedRows
-        self._order: NDArray[np.int64]
 
     def require_target(self, target: Location, force: bool, sources: Sequence[Any]) -> None:
         require_file(target, force, sources)
 
-    def read(self, source: Any) -> None:
+    def encode(self, source: Any) -> MemoryEncoded:
+        job = self._job
         with self._progress.step("read"):
-            job = self._job
-            self._source = tables.open_source(source, job.encoding, job.columns)
-            self._table = self._source.read()
-            self._schema = schema.resolve(job.columns, self._table, **job.binding())
-            if job.workload is not None:
-                self._questions = Questions(Workload.load(job.workload), self._table, self._schema)
-
-    def encode(self) -> None:
-        job, table = self._job, self._table
+            source = tables.open_source(source, job.encoding, job.columns)
+            table = source.read()
+            schema = columns.resolve(job.columns, table, **job.binding())
+            questions = None if job.workload is None else Questions(Workload.load(job.workload), table, schema)
         with self._progress.step("encode"):
-            columns = sensitive.encode_sensitive(table, self._schema, job.sensitive_promises())
-            units = sensitive.encode_units(table, self._schema)
-            self._constraints = Constraints(job.promise, table.num_rows, columns, units, suppress=job.suppress)
-            self._constraints.require_whole_table()
-            self._points = encoding.encode(table, self._schema)
-            self._points = replace(self._points, objective=job.objective)
-            if job.label is not None:
-                as_any_column = sum(self._points.weights) / len(self._points.weights)
-                label = encoding.encode_label(table, self._schema, job.label, as_any_column)
-                self._points = replace(self._points, label=label)
-            if self._questions is not None:
-                wanted = steering.wanted(self._questions, self._points, self._schema.named("sensitive"))
-                self._points = replace(self._points, wanted=wanted)
-            if job.compared():
-                self._points = replace(self._points, extra=encoding.encode(table, self._schema, job.compared()))
+            sensitive_columns = sensitive.encode_sensitive(table, schema, job.sensitive_promises())
+            units = sensitive.encode_units(table, schema)
+            constraints = Constraints(job.promise, table.num_rows, sensitive_columns, units, suppress=job.suppress)
+            constraints.require_whole_table()
+            points = self._points(table, schema, questions)
+        return MemoryEncoded(source, table, schema, constraints, points, questions)
 
-    def partition(self) -> None:
-        points = self._points
+    def _points(self, table: pa.Table, schema: Schema, questions: Questions | None) -> Points:
+        """The quasi-identifiers, with what else the job's search looks at."""
+        job = self._job
+        points = replace(encoding.encode(table, schema), objective=job.objective)
+        if job.label is not None:
+            as_any_column = sum(points.weights) / len(points.weights)
+            points = replace(points, label=encoding.encode_label(table, schema, job.label, as_any_column))
+        if questions is not None:
+            points = replace(points, wanted=cut_targets.wanted(questions, points, schema.named("sensitive")))
+        if job.compared():
+            points = replace(points, extra=encoding.encode(table, schema, job.compared()))
+        return points
+
+    def partition(self, encoded: MemoryEncoded) -> MemoryPartition:
+        points, constraints = encoded.points, encoded.constraints
+
+        def ties() -> NDArray[np.uint64]:
+            return row_order.ties_of(encoded.table, encoded.schema, self._job.seed or 0)
+
         with self._progress.step("partition", total=points.rows), self._progress.compiling():
-            self._partition = partition_whole(self._job, self._schema, points, self._constraints, self._ties, self._progress)
+            made = partition_whole(self._job, encoded.schema, points, constraints, ties, self._progress)
+        return MemoryPartition(encoded, made)
 
-    def _ties(self) -> NDArray[np.uint64]:
-        return ordering.ties_of(self._table, self._schema, self._job.seed or 0)
+    def publish(self, partitioned: MemoryPartition) -> MemoryPublication:
+        return MemoryPublication.of(partitioned, self._job, self._progress)
 
-    def publish(self) -> Result:
-        points, partition = self._points, self._partition
-        with self._progress.step("publish"), self._progress.compiling():
-            boxes = boxes_of(points, partition, self._schema)
-            texts = texts_of(self._schema, points.axes, boxes)
-            self._publication = PublishedRows(self._table, self._schema, texts, partition.labels)
-            self._order = self._row_order(partition.labels)
+
+@dataclass(frozen=True, eq=False)
+class MemoryPublication:
+    """See `Publication`."""
+
+    encoded: MemoryEncoded
+    partition: Partition
+    published: PublishedRows
+    order: NDArray[np.int64]
+    """The private row map: which row of the source stands where in the release. Never written anywhere."""
+    result: Result
+    _job: Job
+    _progress: Progress
+
+    @classmethod
+    def of(cls, partitioned: MemoryPartition, job: Job, progress: Progress) -> MemoryPublication:
+        """The texts of every group, the order of the rows, and how much is lost."""
+        encoded, partition = partitioned.encoded, partitioned.partition
+        points = encoded.points
+        with progress.step("publish"), progress.compiling():
+            boxes = boxes_of(points, partition, encoded.schema)
+            texts = texts_of(encoded.schema, points.axes, boxes)
+            published = PublishedRows(encoded.table, encoded.schema, texts, partition.labels)
+            order = _release_order(partition.labels, keep=job.keep_order)
             classes = classes_of(texts)
             sums = loss.sums_of(points, partition.labels, boxes)
             rows_of_classes = counted(np.bincount(classes, boxes.sizes))
-        return Result(
-            rows=points.rows,
-            loss=sums.measured([axis.name for axis in points.axes], rows_of_classes, self._job.promise.k),
-            clusters=len(boxes.sizes),
-            blocks=partition.blocks,
-            sizes=counted(self._constraints.sizes(np.append(classes, -1)[partition.labels])),
-            suppressed=int(np.count_nonzero(self.labels() < 0)),
-            axes={axis.name: axis.describe() for axis in points.axes},
-            notes=partition.notes,
-            answers=None if self._questions is None else self.ask(self._questions),
-        )
+            result = Result(
+                rows=points.rows,
+                loss=sums.measured([axis.name for axis in points.axes], rows_of_classes, job.promise.k),
+                clusters=len(boxes.sizes),
+                blocks=partition.blocks,
+                sizes=counted(encoded.constraints.sizes(np.append(classes, -1)[partition.labels])),
+                suppressed=int(np.count_nonzero(_labels(partition) < 0)),
+                axes={axis.name: axis.describe() for axis in points.axes},
+                notes=partition.notes,
+            )
+        publication = cls(encoded, partition, published, order, result, job, progress)
+        if encoded.questions is None:
+            return publication
+        return replace(publication, result=replace(result, answers=publication.ask(encoded.questions)))
 
     def labels(self) -> NDArray[np.int64]:
-        labels, suppressed_group = self._partition.labels, self._partition.suppressed_group
-        return labels if suppressed_group is None else np.where(labels == suppressed_group, -1, labels)
+        return _labels(self.partition)
 
     def ask(self, questions: Questions) -> Answers:
         """What the release answers."""
         return questions.ask(self.aligned().release)
 
     def aligned(self) -> AlignedTables:
-        """The source and the release row by row, without those left out. For measuring only."""
-        kept, publication = np.flatnonzero(self._partition.labels >= 0), self._publication
-        release = pa.Table.from_batches(publication.batches(kept), publication.schema)
-        return AlignedTables(self._table.take(pa.array(kept)), release, self._schema, self._table)
+        kept, table = np.flatnonzero(self.partition.labels >= 0), self.encoded.table
+        release = pa.Table.from_batches(self.published.batches(kept), self.published.schema)
+        return AlignedTables(table.take(pa.array(kept)), release, self.encoded.schema, table)
 
     def preview(self, rows: NDArray[np.int64]) -> tuple[pa.Table, pa.Table]:
-        publication = self._publication
-        out = self._partition.labels[rows] < 0
-        after = pa.Table.from_batches(publication.batches(rows[~out]), publication.schema)
-        places = pa.array(np.cumsum(~out) - 1, mask=out)  # nothing, where a row was left out
-        return self._table.take(pa.array(rows)), after.take(places)
+        out = self.partition.labels[rows] < 0
+        after = pa.Table.from_batches(self.published.batches(rows[~out]), self.published.schema)
+        indices = pa.array(np.cumsum(~out) - 1, mask=out)  # nothing, where a row was left out
+        return self.encoded.table.take(pa.array(rows)), after.take(indices)
 
     def release_table(self) -> tuple[Any, Evidence]:
         with self._progress.step("publish"):
-            publication = self._publication
-            table = pa.Table.from_batches(publication.batches(self._order), publication.schema)
-            release, origin = table, self._source.origin
+            table = pa.Table.from_batches(self.published.batches(self.order), self.published.schema)
+            release, origin = table, self.encoded.source.origin
             if isinstance(origin, FrameLibrary):
-                release = frames.give_back(table, origin, self._schema.carried)
+                release = frames.give_back(table, origin, self.encoded.schema.carried)
                 table = tables.read(release)[0] if origin.readable_again else table
         evidence = self._audit(table, None)  # what the user gets, on its way back
         require_passed(evidence)
         return release, evidence
 
     def release_file(self, target: Location, force: bool) -> Evidence:
-        path = local(target)
-        file_format = tables.format_of(path, self._source.file_format)
-        tables.require_other(path, [self._source.given, *self._job.files()])
+        path, source = local(target), self.encoded.source
+        file_format = tables.format_of(path, source.file_format)
+        tables.require_other(path, [source.given, *self._job.files()])
         with staging.staged(path, force) as part:
             with self._progress.step("publish"):
-                publication = self._publication
-                tables.batches_to_file(publication.batches(self._order), publication.schema, part, file_format)
+                tables.batches_to_file(self.published.batches(self.order), self.published.schema, part, file_format)
             evidence = self._audit(part, file_format)
             require_passed(evidence)
         return evidence
 
-    def _row_order(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The private row map: which row of the source stands at each place of the release. Never written anywhere."""
-        from kohort.kernels.core.shuffle import shuffle
-
-        kept = np.flatnonzero(labels >= 0)
-        if self._job.keep_order:
-            return kept
-        shuffle(kept, np.frombuffer(os.urandom(8 * len(kept)), np.uint64))  # the system's source, never the seed
-        return kept
-
     def _audit(self, release: pa.Table | Path, file_format: FileFormat | None) -> Evidence:
+        encoded, table = self.encoded, self.encoded.table
         with self._progress.step("audit"):
             proof = Proof.of(
-                self._job, self._schema, self._points.axes, self._table.schema, len(self._order), self._constraints.sensitive
+                self._job, encoded.schema, encoded.points.axes, table.schema, len(self.order), encoded.constraints.sensitive
             )
-            originals = proof.originals(lambda name: self._table.column(name).take(pa.array(self._order)), file_format)
+            originals = proof.originals(lambda name: table.column(name).take(pa.array(self.order)), file_format)
             return proof.audit(release, file_format, originals, self._progress.threads)
+
+
+def _labels(partition: Partition) -> NDArray[np.int64]:
+    """The group of each row; -1 where it is suppressed, also if it is published as `*`."""
+    labels, suppressed_group = partition.labels, partition.suppressed_group
+    return labels if suppressed_group is None else np.where(labels == suppressed_group, -1, labels)
+
+
+def _release_order(labels: NDArray[np.int64], *, keep: bool) -> NDArray[np.int64]:
+    """The rows of the release in the order of the source, or shuffled by the system's random source, never by the seed."""
+    from kohort.kernels.core.shuffle import shuffle
+
+    kept = np.flatnonzero(labels >= 0)
+    if not keep:
+        shuffle(kept, np.frombuffer(os.urandom(8 * len(kept)), np.uint64))
+    return kept

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kohort.engines import ENGINES
+from kohort.engines.choose import ENGINES
 from kohort.methods import METHODS, Method
 from kohort.schema.promises import DEFINITIONS
 from kohort.testing.engine_contracts import (

@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from kohort import api, datasets
-from kohort.engines import ENGINES, Engine, Result
+from kohort.engines.base import AnyEngine, Result, run
+from kohort.engines.choose import ENGINES
 from kohort.errors import CancelledError, KohortError, PromiseError
 from kohort.job.job import Job
 from kohort.progress import Progress
@@ -86,18 +87,15 @@ def _of_classes(loss: Loss) -> dict[str, float]:
     return {name: value for name, value in loss.to_dict().items() if not name.endswith("_clusters")}
 
 
-def released(engine: Engine, source: Any) -> tuple[Rows, Result] | KohortError:
+def released(engine: AnyEngine, source: Any) -> tuple[Rows, Result] | KohortError:
     """The rows of a release in any order, and its figures; or why there is none."""
     try:
-        engine.read(source)
-        engine.encode()
-        engine.partition()
-        result = engine.publish()
-        table, evidence = engine.release_table()
+        publication = run(engine, source)
+        table, evidence = publication.release_table()
     except KohortError as error:
         return error
     assert evidence.passed
-    return rows_of(table), result
+    return rows_of(table), publication.result
 
 
 def rows_of(table: Any) -> Rows:

@@ -17,11 +17,12 @@ from kohort import api
 from kohort.errors import AuditError, PromiseError, RequestError
 from kohort.job.job import Job
 from kohort.methods import Method
+from kohort.release import Release
 from kohort.testing.plain_counts import broken, grouped
 from kohort.testing.sample_tables import QUASI
 
 
-def _published(release: api.Release) -> tuple[list[dict[str, Any]], NDArray[np.int64]]:
+def _published(release: Release) -> tuple[list[dict[str, Any]], NDArray[np.int64]]:
     """The rows of a release that kept its order, and the row of the source that each of them was."""
     rows = np.arange(len(release.labels)) if release.kept_suppressed else np.flatnonzero(release.labels >= 0)
     assert release.table.num_rows == len(rows), "every row that has a label is published"
@@ -38,7 +39,7 @@ def identity(table: pa.Table, job: Job) -> Counter[tuple[Any, ...]]:
     return Counter((*one, *(row[name] for name in QUASI)) for one, row in zip(own, text, strict=True))
 
 
-def require_kept(table: pa.Table, job: Job) -> api.Release | None:
+def require_kept(table: pa.Table, job: Job) -> Release | None:
     """The published text keeps what was asked, or there is an error that is right and says what to do."""
     source = table.to_pylist()
     unit = next(iter(job.names("unit")), None)
@@ -46,7 +47,7 @@ def require_kept(table: pa.Table, job: Job) -> api.Release | None:
     release = _release_or_error(table, job)
     if isinstance(release, PromiseError) and job.algorithm.may_refuse:
         return None
-    if not isinstance(release, api.Release):
+    if not isinstance(release, Release):
         impossible = broken(source, [range(len(source))], job, persons)
         assert impossible, f"all rows as one class would keep it: {release}"
         _require_sentence(str(release), impossible, source, job)
@@ -60,7 +61,7 @@ def require_kept(table: pa.Table, job: Job) -> api.Release | None:
     return release
 
 
-def _release_or_error(table: pa.Table, job: Job) -> api.Release | PromiseError | RequestError:
+def _release_or_error(table: pa.Table, job: Job) -> Release | PromiseError | RequestError:
     try:
         return api.anonymize(table, job, keep_order=True)
     except AuditError:  # a method that makes what the audit must stop has failed, too

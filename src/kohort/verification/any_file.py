@@ -1,27 +1,75 @@
-"""What a job asks of a file that anyone made: what can be asked of it, and what cannot be seen in it."""
+"""The audit of a file that anyone made: what a job promises of it, checked on the file alone."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
-from kohort.auditor import Check, Run, ViewColumns, grid
+from kohort import auditor
+from kohort.auditor import Check, Evidence, Run, ViewColumns, grid
+from kohort.auditor.homogeneity import analyse
 from kohort.auditor.promise_checks import ValueDistance
+from kohort.auditor.value_class_graph import ReleaseView
 from kohort.encoding import sensitive
 from kohort.errors import RequestError
 from kohort.job.job import Job
-from kohort.schema.columns import Schema, load_trees
+from kohort.schema.columns import Schema, load_trees, unknown_columns
 from kohort.schema.promises import SensitivePromise
 from kohort.tables import tables
-from kohort.tables.tables import FileFormat
-from kohort.verification.duckdb_views import known
+from kohort.tables.tables import FileFormat, Source
+from kohort.verification.duckdb_views import columns_of, known, release_view
 from kohort.verification.expected import value_distances_of
 
 UNSEEN = "rows were counted: which of them belong to one person cannot be seen in the file"
+
+
+def audit_file(
+    source: Any, job: Job, encoding: str | None, threads: int, draw: Callable[[Evidence, ReleaseView], None]
+) -> Evidence:
+    """What the auditor finds in a file or table. `draw` writes pictures of it while the file can still be queried."""
+    # A job is about the source; its identifiers and dropped columns are not in the release.
+    quasi = [published for name in job.names("quasi") for published, _statistic in job.columns[name].published(name)]
+    view_columns = ViewColumns(quasi, job.names("sensitive"), job.names("other"))
+    release, file_format = _audited_in_place(tables.open_source(source, encoding, view_columns.aliases.values()))
+    names = columns_of(release, file_format)
+    tables.require_distinct(names)
+    wrong = unknown_columns(view_columns.aliases.values(), names)
+    if wrong:
+        raise RequestError(wrong)
+    requested = RequestedChecks.of(job, release, file_format, names)
+    persons = requested.units is not None
+    with release_view(release, file_format, view_columns, threads, requested.units, requested.value_distances) as run:
+        evidence = auditor.audit(
+            run,
+            view_columns,
+            job.promise,
+            names,
+            withheld=[*job.names("identifier"), *job.names("drop"), *job.names("unit")],
+            sensitive_promises=requested.sensitive_promises,
+            persons=persons,
+            missing=job.missing,
+            value_distances=requested.value_distances,
+        )
+        view = ReleaseView(run, view_columns.aliases, job.promise.k, job.missing, persons=persons)
+        alone, together = analyse(view)
+        checks = (*evidence.checks, *requested.grid(run, view_columns), *requested.not_run)
+        evidence = replace(evidence, checks=checks, homogeneity=alone, homogeneity_all=together)
+        draw(evidence, view)
+        return evidence
+
+
+def _audited_in_place(source: Source) -> tuple[pa.Table | Path, FileFormat | None]:
+    """A file that DuckDB reads itself, with its format; otherwise a table, read as `anonymize` reads it."""
+    if source.is_one_file:
+        file_format = source.file_format
+        if file_format is not None and file_format.is_audited_in_place:
+            return Path(source.given), file_format
+    return source.read(), None
 
 
 @dataclass(frozen=True)
@@ -45,10 +93,8 @@ class RequestedChecks:
                 continue
             # Not passed: who asks for persons must not be told that rows are enough.
             not_run.append(Check("persons", "seen", "not in the file", "fail", f"{UNSEEN}; --drop {unit} asks for rows"))
-            for (
-                name,
-                requested,
-            ) in sensitive_promises.items():  # shares of rows are not those of persons; different values are the same
+            # Shares of rows are not those of persons; the number of different values is the same.
+            for name, requested in sensitive_promises.items():
                 unseen = [promise for promise in requested.requested if promise != "l"]
                 not_run += [Check(f"{promise} {name}", None, None, "not run", UNSEEN) for promise in unseen]
             sensitive_promises = {name: SensitivePromise(l=requested.l) for name, requested in sensitive_promises.items()}

@@ -18,7 +18,7 @@ import pytest
 import kohort as kh
 from kohort import datasets
 from kohort.encoding import encode as encoding
-from kohort.engines import Engine
+from kohort.engines.base import Engine
 from kohort.engines.disk.engine import DiskEngine
 from kohort.engines.memory import MemoryEngine
 from kohort.engines.shared import spool

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import kohort
 from kohort import datasets
-from kohort.engines import ENGINES
+from kohort.engines.choose import ENGINES
 from kohort.methods.feature_options import FeatureOptions
 from kohort.methods.search.kmeans_clusters import CentroidClusters
 from kohort.progress import Progress

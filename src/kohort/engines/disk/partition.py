@@ -15,6 +15,7 @@ from kohort.engines.base import Counted, counted
 from kohort.engines.disk.memory_limits import Limits
 from kohort.engines.disk.scatter import Scattered, SpoolCounting, scatter
 from kohort.engines.disk.stored_clusters import StoredClusters
+from kohort.engines.disk.stream_encode import DiskEncoded
 from kohort.engines.shared import cut_tree
 from kohort.engines.shared.counted_part import OneCluster, one_cluster, with_suppressed_group
 from kohort.engines.shared.method_run import partition_part, partition_whole, require_parts, require_persons, run_of
@@ -37,6 +38,7 @@ LEFT_OUT = -1
 class DiskPartition:
     """The groups of a table, and what they lose. Labels are read in the order of the table."""
 
+    encoded: DiskEncoded
     clusters: StoredClusters
     sums: Sums
     sizes: Counted
@@ -59,18 +61,10 @@ class DiskPartition:
             yield labels
 
     @classmethod
-    def of(
-        cls,
-        job: Job,
-        schema: Schema,
-        packed: PackedTable,
-        words: Spool[np.uint64],
-        folder: Path,
-        limits: Limits,
-        progress: Progress,
-    ) -> DiskPartition:
-        work = _Work(job, schema, packed, folder, limits, progress)
-        at_once = limits.rows_at_once(packed)
+    def of(cls, encoded: DiskEncoded, job: Job, progress: Progress) -> DiskPartition:
+        packed, words = encoded.packed, encoded.words
+        work = _Work(encoded, job, encoded.schema, packed, encoded.folder, encoded.limits, progress)
+        at_once = encoded.limits.rows_at_once(packed)
         if packed.rows <= at_once or (job.algorithm.in_blocks and packed.rows <= 2 * job.block):
             return work.whole(words)
         return work.in_parts(words, max(at_once, job.block if job.algorithm.in_blocks else 1))
@@ -78,6 +72,7 @@ class DiskPartition:
 
 @dataclass(frozen=True)
 class _Work:
+    encoded: DiskEncoded
     job: Job
     schema: Schema
     packed: PackedTable
@@ -105,7 +100,17 @@ class _Work:
         )
         sums = sums_of(points, made.labels, boxes)
         return DiskPartition(
-            clusters, sums, sizes, suppressed, left_out, made.suppressed_group, made.blocks, made.notes, [spool], None
+            self.encoded,
+            clusters,
+            sums,
+            sizes,
+            suppressed,
+            left_out,
+            made.suppressed_group,
+            made.blocks,
+            made.notes,
+            [spool],
+            None,
         )
 
     def in_parts(self, words: Spool[np.uint64], largest: int) -> DiskPartition:
@@ -147,7 +152,7 @@ class _Work:
         sizes = clusters.class_sizes() if of_classes is None else of_classes.sizes()
         blocks = summary.blocks if job.algorithm.in_blocks else 1
         return DiskPartition(
-            clusters, total, sizes, summary.suppressed, left_out, suppressed_group, blocks, notes, labels, scattered
+            self.encoded, clusters, total, sizes, summary.suppressed, left_out, suppressed_group, blocks, notes, labels, scattered
         )
 
     def _small(self, part: Spool[np.uint64], suppressed_rows: OneCluster) -> _Made:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,29 @@ from kohort.progress import Progress
 from kohort.schema import columns as schema
 from kohort.schema.columns import Schema
 from kohort.tables.streams import Stream
+from kohort.tables.tables import Source
 
 VALUES_SHARE = 12
 """The part of the room that different values may take until all are known: sorting and coding them takes the rest."""
+
+
+@dataclass(frozen=True, eq=False)
+class DiskEncoded:
+    """A source whose rows are packed in a private folder. The folder is removed with this object."""
+
+    source: Source
+    stream: Stream
+    schema: Schema
+    folder: Path
+    limits: Limits
+    packed: PackedTable
+    words: Spool[np.uint64]
+    """The packed rows."""
+
+    @property
+    def cluster_column(self) -> str:
+        """A name for the column that says which cluster a row is in: called like no other."""
+        return f"cluster {max(self.stream.schema.names, key=len)}"
 
 
 class StreamEncoder:

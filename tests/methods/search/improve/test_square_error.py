@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kohort
-from kohort.engines import ENGINES
+from kohort.engines.choose import ENGINES
 from kohort.errors import CancelledError
 from kohort.methods.search.improve import square_error
 from kohort.methods.search.improve.square_error import improve_square_error

@@ -1,0 +1,168 @@
+"""A release of the Spark engine: its rows stay on the cluster, and are written and audited there."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kohort.auditor import Evidence
+from kohort.engines.base import Counted, Result
+from kohort.engines.shared.method_run import run_of
+from kohort.engines.spark import sources, tasks
+from kohort.engines.spark.encoded import SparkEncoded
+from kohort.engines.spark.partition import SparkPartition
+from kohort.engines.spark.release_audit import audited
+from kohort.engines.spark.release_folder import Folder
+from kohort.engines.spark.session import speaking_plainly
+from kohort.engines.spark.tasks import SUPPRESSED_GROUP, TOLD
+from kohort.errors import RequestError
+from kohort.job.job import Job
+from kohort.progress import Progress
+from kohort.publishing.published_rows import release_schema
+from kohort.schema.columns import Schema
+from kohort.tables import tables
+from kohort.tables.locations import Location
+from kohort.tables.tables import FORMATS, FileFormat
+from kohort.utility.aligned import AlignedTables
+from kohort.verification.verify import Proof, require_passed
+
+
+@dataclass(frozen=True, eq=False)
+class SparkPublication:
+    """See `Publication`."""
+
+    encoded: SparkEncoded
+    rows: Any
+    """The published rows, with what they were made from: columns by number."""
+    proof: Proof
+    result: Result
+    _progress: Progress
+
+    @classmethod
+    def of(cls, partition: SparkPartition, job: Job, progress: Progress) -> SparkPublication:
+        """The rows that are published, and how much is lost."""
+        encoded, head, packed = partition.encoded, partition.encoded.head, partition.encoded.head.packed
+        with progress.step("publish"), speaking_plainly("Spark failed while publishing"):
+            sums, summary, suppressed_group = partition.summed(job)
+            whole = next((report.whole for report in partition.reports if report.whole), None)
+            published_only = f"{TOLD} IS NULL" + ("" if suppressed_group else f" AND NOT {SUPPRESSED_GROUP}")
+            rows = partition.released.where(published_only)
+            stays = whole.suppressed_group is not None if whole else suppressed_group and job.suppressed == "star"
+            published = packed.rows - (0 if stays else summary.suppressed)
+            by_rows = _class_sizes(rows, head.schema, "1")
+            sizes = _class_sizes(rows, head.schema, "DISTINCT u1_original") if packed.persons else by_rows
+        axes, nothing = packed.template.axes, packed.nothing()
+        constraints = replace(packed.constraints(nothing), rows=packed.rows)
+        notes = whole.notes if whole else run_of(job, progress).notes(packed.points(nothing), constraints, summary)
+        result = Result(
+            rows=packed.rows,
+            loss=sums.measured([axis.name for axis in axes], by_rows, job.promise.k),
+            clusters=sums.clusters,
+            blocks=summary.blocks if job.algorithm.in_blocks else 1,
+            sizes=sizes,
+            suppressed=summary.suppressed,
+            axes={axis.name: axis.describe() for axis in axes},
+            notes=notes,
+        )
+        proof = replace(head.proof, original=replace(head.proof.original, rows=published))
+        return cls(encoded, rows, proof, result, progress)
+
+    def labels(self) -> NDArray[np.int64]:
+        raise RequestError("The clusters of single rows stay on the cluster. Take the memory engine to see them.")
+
+    def aligned(self) -> AlignedTables:
+        raise RequestError("What a release is good for is measured in memory. Measure a sample of the table there.")
+
+    def preview(self, rows: NDArray[np.int64]) -> tuple[pa.Table, pa.Table]:
+        del rows
+        raise RequestError("The rows of a Spark table have no numbers by which to show them. Take the memory engine.")
+
+    def release_table(self) -> tuple[Any, Evidence]:
+        from pyspark import StorageLevel
+
+        with speaking_plainly("Spark failed while publishing"):
+            with self._progress.step("publish"):
+                # A table of its own: it neither leads back to what it was made from, nor is it ever made again from a source that
+                # may have changed since.
+                release = self._named(self.rows).localCheckpoint(storageLevel=StorageLevel.DISK_ONLY)
+            with self._progress.step("audit"):
+                evidence = self._audited(release, self._shown_rows())
+                require_passed(evidence)
+        return release, evidence
+
+    def release_file(self, target: Location, force: bool) -> Evidence:
+        file_format = format_of(target, self.encoded.file_format)
+        with ExitStack() as stack:
+            stack.enter_context(speaking_plainly(f"{target} could not be written"))
+            folder = Folder(self.encoded.spark, target)
+            folder.require_other(self.encoded.source.given, self.encoded.read_from)
+            place = stack.enter_context(folder.staged(force=force))
+            with self._progress.step("publish"):
+                proven = self._as_text() if file_format.holds_text else self._shown_rows()
+                release = self._named(proven)
+                if file_format.holds_text and len(release.columns) == 1:
+                    release = release.fillna("")  # in a lone column a missing cell is written "": an empty line would be no row
+                release.write.format(file_format.spark_source).options(**file_format.spark_write_options()).save(place)
+            with self._progress.step("audit"):
+                evidence = self._audited(self._read_back(place, file_format), proven)
+                require_passed(evidence)
+        return evidence
+
+    def _names(self) -> list[str]:
+        return [name for name, _source, _statistic in self.encoded.schema.published()]
+
+    def _named(self, rows: Any) -> Any:
+        """Only what is published, under its name."""
+        return rows.select(*(rows[f"r{number}"].alias(name) for number, name in enumerate(self._names())))
+
+    def _shown_rows(self) -> Any:
+        """The rows as they are published, columns by place."""
+        return self.rows.select(*(f"r{number}" for number in range(len(self._names()))))
+
+    def _as_text(self) -> Any:
+        """The same with every column as the text that a CSV file holds."""
+        from pyspark.sql.types import StringType, StructField, StructType
+
+        names = [f"r{number}" for number in range(len(self._names()))]
+        arrow_schema = StructType([StructField(name, StringType()) for name in names])
+        types = release_schema(self.encoded.schema, self.encoded.head.arrow_schema).types
+        return self._shown_rows().mapInArrow(tasks.to_text(types), arrow_schema)
+
+    def _read_back(self, place: str, file_format: FileFormat) -> Any:
+        names = self._names()
+        reader = self.encoded.spark.read.format(file_format.spark_source).options(**file_format.spark_read_options(len(names)))
+        if file_format.holds_text:
+            from pyspark.sql.types import StringType, StructField, StructType
+
+            reader = reader.schema(StructType([StructField(name, StringType()) for name in names]))
+        return reader.load(sources.escaped(place))
+
+    def _audited(self, release: Any, proven: Any) -> Evidence:
+        return audited(self.proof, self._names(), release, self.rows, proven)
+
+
+def _class_sizes(rows: Any, schema: Schema, what: str) -> Counted:
+    """By what is counted in a class."""
+    from pyspark.sql import functions as f
+
+    by = [f"r{number}" for number, (_n, _s, statistic) in enumerate(schema.published()) if statistic != "value"]
+    found = rows.groupBy(*by).agg(f.expr(f"count({what}) AS size")).groupBy("size").count().toArrow()
+    sizes, many = (column.to_numpy().astype(np.int64) for column in found.columns)
+    order = np.argsort(sizes)
+    return sizes[order], many[order]
+
+
+def format_of(target: Location, source: FileFormat | None = None) -> FileFormat:
+    """The format of a release that Spark is to write."""
+    file_format = tables.format_of(Path(target), source)
+    if file_format.spark_source is None:
+        writable = [known for known in FORMATS.values() if known().spark_source is not None]
+        titles, suffixes = (" or ".join(texts) for texts in zip(*((one.title, one.suffixes[0]) for one in writable), strict=True))
+        raise RequestError(f"Spark writes folders of {titles} files. Name the release {suffixes}.")
+    return file_format
