@@ -20,15 +20,20 @@ HERE = Path(__file__).resolve().parents[1]
 MEASURE = """
 import sys, time
 from kohort.engines.memory import MemoryEngine
-from kohort.job import Job
+from kohort import Job
 from kohort.progress import Progress
 job = Job.build(quasi=[f"q{number}" for number in range(1, 10)], sensitive="s1", k=10, seed=7)
 engine = MemoryEngine(job, Progress(1))
-engine.read(sys.argv[1])
-engine.encode()
-engine.partition()
+if hasattr(engine, "read"):  # before steps returned what they made
+    engine.read(sys.argv[1])
+    engine.encode()
+    step = engine.partition
+else:
+    encoded = engine.encode(sys.argv[1])
+    step = lambda: engine.partition(encoded)
+step()
 before = time.process_time()
-engine.partition()
+step()
 print(time.process_time() - before)
 """
 

@@ -19,7 +19,7 @@ from tests.spark_cluster import session, standalone_cluster
 
 import kohort
 from kohort import datasets
-from kohort.engines.base import Engine
+from kohort.engines.base import AnyEngine
 from kohort.engines.disk.engine import DiskEngine
 from kohort.engines.memory import MemoryEngine
 from kohort.engines.spark.engine import SparkEngine
@@ -34,7 +34,7 @@ BLOCK, ROWS_AT_ONCE = 2_000, 4_000
 GENERATED_ROWS = 20_000
 
 Jobs = dict[str, tuple[Path, Job]]
-Make = Callable[[Job], Engine]
+Make = Callable[[Job], AnyEngine]
 
 
 def main() -> None:
@@ -51,7 +51,7 @@ def main() -> None:
             report("spark, standalone", jobs, spark, in_memory)
 
 
-def spark(job: Job) -> Engine:
+def spark(job: Job) -> AnyEngine:
     """In the session that is at work."""
     return SparkEngine(job, Progress(1), ROWS_AT_ONCE)
 
@@ -96,7 +96,7 @@ def report(engine: str, jobs: Jobs, make: Make, expected: dict[str, str]) -> Non
         print(f"  not the same: {name}", flush=True)
 
 
-def digest(engine: Engine, source: Path) -> str:
+def digest(engine: AnyEngine, source: Path) -> str:
     """Of a release's rows in any order."""
     made = released(engine, str(source))
     if isinstance(made, kohort.KohortError):

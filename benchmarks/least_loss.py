@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from benchmarks.methods import engine_for
+from benchmarks.methods import prepared
 from kohort import datasets
-from kohort.engines.memory import MemoryEngine
+from kohort.engines.memory import MemoryEngine, MemoryPublication
 from kohort.errors import RequestError
 from kohort.job.job import Job
 from kohort.progress import Progress
@@ -62,21 +62,21 @@ def row(what: str, k: int, reached: float, other: float, bar: float, seconds: fl
     print("| " + " | ".join(map(str, cells)) + " |", flush=True)
 
 
-def run(table: pa.Table, job: Job, threads: int = 1) -> tuple[MemoryEngine, float]:
-    """An engine that has partitioned the table, and the CPU seconds that took once compiled."""
+def run(table: pa.Table, job: Job, threads: int = 1) -> tuple[MemoryPublication, float]:
+    """A release that can be written, and the CPU seconds of its partition once compiled."""
     small = Job.build(job, k=2)
-    engine_for(table.slice(0, 400), small)
+    prepared(table.slice(0, 400), small)
     engine = MemoryEngine(job, Progress(threads))
-    engine.read(table)
-    engine.encode()
+    encoded = engine.encode(table)
     started = time.process_time()
-    engine.partition()
-    return engine, time.process_time() - started
+    made = engine.partition(encoded)
+    seconds = time.process_time() - started
+    return engine.publish(made), seconds
 
 
-def smallest_class(engine: MemoryEngine, job: Job) -> int:
+def smallest_class(publication: MemoryPublication, job: Job) -> int:
     """Of the published text, counted by pandas."""
-    published = engine.release_table()[0].to_pandas()[job.names("quasi")].astype(str)
+    published = publication.release_table()[0].to_pandas()[job.names("quasi")].astype(str)
     return int(published.value_counts(dropna=False).min())
 
 
@@ -84,19 +84,19 @@ def against_arx(which: str, effort: int, bars: tuple[float, ...]) -> None:
     sample = datasets.adult() if which == "A" else datasets.adult(datasets.ADULT_B, ("workclass",))
     for k, other, bar in zip(KS, ARX[which], bars, strict=True):
         job = Job.build(sample.job, k=k, seed=7, effort=effort)
-        engine, seconds = run(sample.table, job)
-        leaf = engine.publish().loss.leaf
-        row(f"Adult {which}, leaf loss, effort {effort}; ARX", k, leaf, other, bar, seconds, smallest_class(engine, job))
+        publication, seconds = run(sample.table, job)
+        leaf = publication.result.loss.leaf
+        row(f"Adult {which}, leaf loss, effort {effort}; ARX", k, leaf, other, bar, seconds, smallest_class(publication, job))
 
 
 def heights() -> None:
     sample = datasets.adult()
     for k, bar in zip(KS, HEIGHT_BARS, strict=True):
-        other = run(sample.table, Job.build(sample.job, k=k, seed=7, method="k-member"))[0].publish().loss.total_il
+        other = run(sample.table, Job.build(sample.job, k=k, seed=7, method="k-member"))[0].result.loss.total_il
         job = Job.build(sample.job, k=k, seed=7, objective="height")
-        engine, seconds = run(sample.table, job)
-        il = engine.publish().loss.total_il
-        row("Adult A, Total-IL, objective height; k-member", k, il, other, bar, seconds, smallest_class(engine, job))
+        publication, seconds = run(sample.table, job)
+        il = publication.result.loss.total_il
+        row("Adult A, Total-IL, objective height; k-member", k, il, other, bar, seconds, smallest_class(publication, job))
 
 
 def promises() -> None:
@@ -104,9 +104,9 @@ def promises() -> None:
         quasi = datasets.ADULT_B if column == "workclass" else [name for name in datasets.ADULT_A if name != column]
         sample = datasets.adult(quasi, (column,))
         job = Job.build(sample.job, k=5, seed=7, **asked)
-        engine, seconds = run(sample.table, job)
-        leaf, notes = engine.publish().loss.leaf, ", ".join(f"{name}={value}" for name, value in asked.items())
-        row(f"Adult, {column} {notes}, {len(quasi)} QIs; ARX", 5, leaf, other, 1, seconds, smallest_class(engine, job))
+        publication, seconds = run(sample.table, job)
+        leaf, notes = publication.result.loss.leaf, ", ".join(f"{name}={value}" for name, value in asked.items())
+        row(f"Adult, {column} {notes}, {len(quasi)} QIs; ARX", 5, leaf, other, 1, seconds, smallest_class(publication, job))
 
 
 def microaggregation() -> None:
@@ -123,8 +123,8 @@ def microaggregation() -> None:
         z = (values - values.mean(axis=0)) / values.std(axis=0)
         for k, bar in zip((3, 5, 10), bars, strict=True):
             job = Job.build(quasi=quasi, k=k, seed=7, objective="square-error", type=dict.fromkeys(quasi, "decimal"))
-            engine, seconds = run(table, job)
-            labels = engine.labels()
+            publication, seconds = run(table, job)
+            labels = publication.labels()
             means = np.array([np.bincount(labels, column) for column in z.T]).T / np.bincount(labels)[:, np.newaxis]
             error = 100 * float(((z - means[labels]) ** 2).sum()) / z.size
             row(f"{name}, square error, %", k, error, bar, 1, seconds, int(np.bincount(labels).min()))
@@ -157,9 +157,9 @@ def grown_adult(rows: int = 1_000_000) -> None:
 
 def against_mondrian(what: str, table: pa.Table, job: Job) -> float:
     """Loss beside Mondrian's; the CPU seconds it took."""
-    engine, seconds = run(table, job, threads=2)
-    leaf = engine.publish().loss.leaf
-    plain = run(table, Job.build(job, method="mondrian"))[0].publish().loss.leaf
+    publication, seconds = run(table, job, threads=2)
+    leaf = publication.result.loss.leaf
+    plain = run(table, Job.build(job, method="mondrian"))[0].result.loss.leaf
     row(f"{what}, {table.num_rows:,} rows x 9, leaf loss; Mondrian", 10, leaf, plain, 2 / 3, seconds, "")
     return seconds
 

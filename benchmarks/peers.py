@@ -25,6 +25,7 @@ import pandas as pd
 import kohort
 from benchmarks.methods import SETS
 from kohort import datasets
+from kohort.engines.base import run
 from kohort.engines.memory import MemoryEngine
 from kohort.errors import RequestError
 from kohort.job.job import Job
@@ -167,12 +168,7 @@ def kohort_row(setting: Setting) -> tuple[str, ...]:
     job = Job.build(sample.job, k=setting.k, method="auto", ranges="tight", seed=7)
     for table in (sample.table.slice(0, 1000), sample.table):
         progress = Progress(1)
-        engine = MemoryEngine(job, progress)
-        engine.read(table)
-        engine.encode()
-        engine.partition()
-        engine.publish()
-        release = engine.release_table()[0].to_pandas().astype(str)
+        release = run(MemoryEngine(job, progress), table).release_table()[0].to_pandas().astype(str)
     spent = progress.cpu_seconds  # the audit is not in it: no peer has one
     whole = spent["encode"] + spent["partition"] + spent["publish"]
     chosen = "auto" if job.method == "auto" else f"auto: {job.method}"

@@ -10,10 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from benchmarks.methods import engine_for
+from benchmarks.methods import prepared
 from kohort import compare, datasets
 from kohort.comparison import Comparison, variants_named
-from kohort.engines.memory import MemoryEngine
+from kohort.engines.memory import MemoryEngine, MemoryPartition
 from kohort.job.job import Job
 from kohort.methods import Partition
 from kohort.progress import Progress
@@ -74,15 +74,13 @@ def paper_004(ks: Sequence[int] = (5, 10, 25, 50, 100)) -> None:
 
 def square_error_of_all(table: pa.Table, job: Job) -> float:
     """Of a method's clusters, as if every attribute were a quasi-identifier."""
-    labels = engine_for(table, job).labels()
+    labels = prepared(table, job).made.labels()
     everything = Job.build(
         {**job.to_dict(), "columns": {name: _as_quasi(column) for name, column in job.to_dict()["columns"].items()}}
     )
     engine = MemoryEngine(everything, Progress(1))
-    engine.read(table)
-    engine.encode()
-    engine._partition = Partition(labels)  # noqa: SLF001 - no method: these clusters
-    return engine.publish().loss.square_error
+    clusters = MemoryPartition(engine.encode(table), Partition(labels))  # no method: these clusters
+    return engine.publish(clusters).result.loss.square_error
 
 
 def _as_quasi(column: dict[str, Any]) -> dict[str, Any]:

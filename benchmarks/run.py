@@ -21,11 +21,12 @@ import pyarrow.parquet as pq
 
 import kohort
 from benchmarks.least_loss import main as least_loss
-from benchmarks.methods import engine_for as prepared  # it has partitioned once, so that nothing is left to compile
 from benchmarks.methods import main as every_method
+from benchmarks.methods import prepared  # it has partitioned once, so that nothing is left to compile
 from benchmarks.peers import main as peers
 from benchmarks.utility import main as utility
 from kohort import datasets
+from kohort.engines.base import run
 from kohort.engines.memory import MemoryEngine
 from kohort.errors import RequestError
 from kohort.job.job import Job
@@ -112,21 +113,15 @@ def adult(folder: Path) -> None:
         print(f"Adult is not measured: {error}")
         return
     job = Job.build(sample.job, k=10, method="mondrian")
-    engine = MemoryEngine(job, Progress(1))
-    engine.read(sample.table)
-    engine.encode()
-    engine.partition()
+    engine = prepared(sample.table, job)
     line("Adult A, k=10, partition, CPU (best of 5)", min(cpu(engine.partition) for _ in range(5)), 0.1, "s")
     job.save(folder / "adult.toml")
     command = ("anonymize", str(datasets.folder() / "adult" / "adult.csv.gz"), "-o", str(folder / "adult.csv"))
     walls = [child(*command, "--job", str(folder / "adult.toml"), "--method", "mondrian", "--force")[1] for _ in range(3)]
     line("Adult A, kohort anonymize with audit, warm, wall (best of 3)", min(walls), 4, "s")
-    relaxed = MemoryEngine(Job.build(job, option={"relaxed": True}), Progress(1))
-    relaxed.read(sample.table)
-    relaxed.encode()
-    relaxed.partition()
+    relaxed = prepared(sample.table, Job.build(job, option={"relaxed": True}))
     for name, made in (("strict", engine), ("relaxed", relaxed)):
-        result = made.publish()
+        result = made.publish().result
         print(f"{f'  loss, {name} Mondrian, Adult A, k=10':<58} leaf {result.loss.leaf:.4f}, {result.clusters:,} clusters")
 
 
@@ -183,7 +178,7 @@ def promises() -> None:
         job = Job.build(sample.job, quasi=quasi, sensitive="occupation", drop=drop, k=5, method="mondrian", **asked)
         engine = prepared(sample.table, job)
         least = min(cpu(engine.partition) for _ in range(5))
-        result = engine.publish()
+        result = engine.publish().result
         figures = f"leaf {result.loss.leaf:.4f}, {len(result.class_sizes):,} classes, {least:.3f} s"
         print(f"{f'  Adult, 8 QIs, occupation, k=5, {notes(asked)}':<58} {figures}")
 
@@ -198,12 +193,7 @@ def any_size(folder: Path) -> None:
     quasi = [f"q{number}" for number in range(1, 10)]
     job = Job.build(quasi=quasi, sensitive="s1", k=10, seed=7, method="mondrian")
     progress = Progress()
-    engine = MemoryEngine(job, progress)
-    engine.read(source)
-    engine.encode()
-    engine.partition()
-    engine.publish()
-    engine.release_file(target, force=True)
+    run(MemoryEngine(job, progress), source).release_file(target, force=True)
     spent, million = progress.cpu_seconds, ROWS / 1e6
     for what, seconds, bar in (
         ("read and encode from Parquet", spent["read"] + spent["encode"], 1),

@@ -36,16 +36,16 @@ def main() -> None:
         with standalone_cluster(workers=2) as cluster, session(cluster.url, {**cluster.wait_for_all, **settings}):
             engine = SparkEngine(job, Progress(1))
             print("| step | wall s | CPU s | CPU s per M rows |\n|---|---|---|---|")
-            steps: dict[str, Callable[[], Any]] = {
-                "read": lambda: engine.read(str(source)),
-                "encode": engine.encode,
+            steps: dict[str, Callable[[Any], Any]] = {
+                "read and encode": engine.encode,
                 "partition": engine.partition,
                 "figures": engine.publish,
-                "write and audit": lambda: engine.release_file(target, force=False),
+                "write and audit": lambda publication: publication.release_file(target, force=False),
             }
+            made: Any = str(source)
             for step, run in steps.items():
                 began, before = time.perf_counter(), cpu_seconds()
-                made = run()
+                made = run(made)
                 wall, spent = time.perf_counter() - began, cpu_seconds() - before
                 print(f"| {step} | {wall:.1f} | {spent:.1f} | {spent / ROWS * 1e6:.2f} |", flush=True)
             print(f"\naudit passed: {made.passed}, {made.rows:,} rows in {made.classes:,} classes, k={made.k}")

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pyarrow as pa
 
 from kohort import datasets
-from kohort.engines.memory import MemoryEngine
+from kohort.engines.memory import MemoryEngine, MemoryPublication
 from kohort.job.job import Job
 from kohort.progress import Progress
 from kohort.schema.workload import Workload
@@ -31,13 +31,9 @@ def main() -> None:
     models()
 
 
-def published(table: pa.Table, job: Job, threads: int = 1) -> MemoryEngine:
+def published(table: pa.Table, job: Job, threads: int = 1) -> MemoryPublication:
     engine = MemoryEngine(job, Progress(threads))
-    engine.read(table)
-    engine.encode()
-    engine.partition()
-    engine.publish()
-    return engine
+    return engine.publish(engine.partition(engine.encode(table)))
 
 
 def workload() -> None:
@@ -48,13 +44,13 @@ def workload() -> None:
         base = None
         for method in ("mondrian", "auto"):
             for known in (False, True):
-                engine = published(
+                publication = published(
                     sample.table, Job.build(sample.job, k=k, method=method, seed=7, workload=WORKLOAD if known else None)
                 )
-                schema = engine.aligned().schema
+                schema = publication.aligned().schema
                 asked = Questions(Workload.load(WORKLOAD), sample.table, schema)
                 others = Questions(random_workload(sample.table, schema, queries=100, seed=11), sample.table, schema)
-                figures = engine.publish().loss.leaf, engine.ask(asked).error, engine.ask(others).error
+                figures = publication.result.loss.leaf, publication.ask(asked).error, publication.ask(others).error
                 base = base or figures
                 notes = " | ".join(f"{figure:.4f} ({figure / first:.2f})" for figure, first in zip(figures, base, strict=True))
                 print(f"| `{method}`{' --workload' if known else ''} | {k} | {notes} |", flush=True)
@@ -64,8 +60,8 @@ def million(rows: int = 1_000_000, queries: int = 1_000) -> None:
     """CPU seconds for the answers of a release, and for the truth."""
     table = datasets.census(rows)
     quasi = [f"q{number}" for number in range(1, 10)]
-    engine = published(table, Job.build(quasi=quasi, sensitive="s1", k=10, method="mondrian", seed=7), threads=2)
-    pair = engine.aligned()
+    publication = published(table, Job.build(quasi=quasi, sensitive="s1", k=10, method="mondrian", seed=7), threads=2)
+    pair = publication.aligned()
     drawn = random_workload(table, pair.schema, queries=queries, columns=[*quasi, "s1"], seed=3)
     started = time.process_time()
     questions = Questions(drawn, table, pair.schema)
@@ -109,8 +105,8 @@ def models() -> None:
     print("\n| trained on | k | model | accuracy | F1 | AUC |\n|---|---|---|---|---|---|")
     for method in ("mondrian", "auto"):
         for k in KS:
-            engine = published(sample.table, Job.build(job, k=k, method=method, seed=7))
-            found = mine(engine.aligned(), "class", models=("forest", "logistic", "neighbours") if k == 10 else ("forest",))
+            publication = published(sample.table, Job.build(job, k=k, method=method, seed=7))
+            found = mine(publication.aligned(), "class", models=("forest", "logistic", "neighbours") if k == 10 else ("forest",))
             for model, by_data in found.models.items():
                 for data, scores in by_data.items():
                     if data == "release" or (k == 10 and method == "auto"):

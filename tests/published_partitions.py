@@ -8,6 +8,7 @@ import pytest
 from hypothesis import strategies as st
 
 import kohort
+from kohort.engines.base import run
 from kohort.engines.choose import ENGINES
 from kohort.methods import METHODS, Method, Partition
 from kohort.methods.method import Options
@@ -30,13 +31,9 @@ def publish(columns, labels, **job):
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(METHODS, "fixed", fixed)
         asked = kohort.Job.build(quasi=table.column_names, method="fixed", row_order="given", keep_order=True, **{"k": 2, **job})
-        engine = ENGINES["memory"](asked, Progress(1))
-        engine.read(table)
-        engine.encode()
-        engine.partition()
-        measured = engine.publish().loss
-        _, told = engine.preview(np.flatnonzero(np.array(labels) >= 0))
-    return told, measured
+        publication = run(ENGINES["memory"](asked, Progress(1)), table)
+        _, told = publication.preview(np.flatnonzero(np.array(labels) >= 0))
+    return told, publication.result.loss
 
 
 @st.composite

@@ -26,14 +26,13 @@ def total_il(columns, method, k):
     """What a method loses; None if it says that it cannot."""
     hierarchy = {"tree": oracles.TREE} if "tree" in columns else {}
     engine = MemoryEngine(Job.build(quasi=list(columns), hierarchy=hierarchy, method=method, k=k, seed=7), Progress(1))
-    engine.read(pa.table(columns))
-    engine.encode()
+    encoded = engine.encode(pa.table(columns))
     try:
-        engine.partition()
+        made = engine.partition(encoded)
     except PromiseError:
         assert method == "threshold"
         return None
-    return engine.publish().loss.total_il
+    return engine.publish(made).result.loss.total_il
 
 
 @pytest.mark.parametrize("method", [pytest.param(name, marks=() if name in QUICKLY else pytest.mark.slow) for name in METHODS])

@@ -12,22 +12,23 @@ from tests import oracles
 SECRET, PERSON = "s", "p"
 
 
-def engine_for(columns, method, k, **job):
-    """An engine that has partitioned the table; columns named s and p are the secret and the person."""
+def run_of(columns, method, k, **job):
+    """An engine, and the table in groups; columns named s and p are the sensitive one and the person."""
     table = columns if isinstance(columns, pa.Table) else pa.table(columns)
     trees = {"tree": oracles.TREE} if "tree" in table.column_names else {}
     quasi = [name for name in table.column_names if name not in (SECRET, PERSON)]
     asked = {"hierarchy": trees, "sensitive": [SECRET] * (SECRET in table.column_names), **job}
     asked["drop"] = [name for name in (PERSON,) if name in table.column_names and name not in asked.get("unit", ())]
     engine = ENGINES["memory"](kohort.Job.build(quasi=quasi, method=method, k=k, row_order="given", **asked), Progress(1))
-    engine.read(table)
-    engine.encode()
-    engine.partition()
-    return engine
+    return engine, engine.partition(engine.encode(table))
+
+
+def partitioned(columns, method, k, **job):
+    return run_of(columns, method, k, **job)[1]
 
 
 # --- by hand
 
 
 def labels_of(columns, method, k, **job):
-    return engine_for(columns, method, k, **job).labels().tolist()
+    return partitioned(columns, method, k, **job).labels().tolist()

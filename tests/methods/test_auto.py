@@ -81,7 +81,7 @@ OBJECTIVES = st.sampled_from(["leaf", "height"])
 
 def starts_of(columns, k, **asked):
     engine = prepared(columns, k, **asked)
-    return METHODS["auto"].partition(engine._points, engine._constraints, METHODS["auto"].options(), 7, Progress(1))
+    return METHODS["auto"].partition(engine.points, engine.constraints, METHODS["auto"].options(), 7, Progress(1))
 
 
 @QUICK

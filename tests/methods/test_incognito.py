@@ -19,7 +19,7 @@ from kohort.methods import METHODS, incognito
 from kohort.methods.search.full_domain_levels import FullDomain
 from kohort.progress import Progress
 from tests import oracles
-from tests.methods.full_domain import PERSON, SECRET, engine_for, labels_of
+from tests.methods.full_domain import PERSON, SECRET, labels_of, partitioned, run_of
 from tests.oracles import full_domain as plain
 
 pytestmark = pytest.mark.slow  # compiling its kernels takes longer than a first look at the tests should
@@ -59,11 +59,10 @@ def test_labels_and_text_of_the_plain_version(method, made, k, suppress, doubled
     rows = len(next(iter(columns.values())))
     k, budget = min(k, rows), int(Fraction(str(suppress)) * rows)
     weights = [2 if doubled and number == 0 else 1 for number in range(len(columns))]
-    engine = engine_for(columns, method, k, suppress=suppress, weight=dict(zip(columns, weights, strict=True)))
+    engine, groups = run_of(columns, method, k, suppress=suppress, weight=dict(zip(columns, weights, strict=True)))
     labels, vector, levels = expected(columns, measures, method, of_size(k), budget, weights)
-    assert engine.labels().tolist() == labels
-    engine.publish()
-    table, _evidence = engine.release_table()
+    assert groups.labels().tolist() == labels
+    table, _evidence = engine.publish(groups).release_table()
     kept = [row for row in range(rows) if labels[row] >= 0]
     told = Counter(
         tuple(
@@ -81,8 +80,8 @@ def test_every_anonymous_vector_is_found_and_no_other(made, k, suppress):
     columns, measures = made
     rows = len(next(iter(columns.values())))
     k, budget = min(k, rows), int(Fraction(str(suppress)) * rows)
-    engine = engine_for(columns, "datafly", k, suppress=suppress)
-    table = FullDomain(engine._points, engine._constraints, Progress(1))
+    engine = partitioned(columns, "datafly", k, suppress=suppress)
+    table = FullDomain(engine.encoded.points, engine.encoded.constraints, Progress(1))
     levels = levels_of(columns, measures)
     assert table.heights == tuple(map(len, levels))
     anonymous = {
@@ -136,7 +135,7 @@ def test_the_whole_promise_is_asked(method, made, k, promise, suppress, draw, by
         return
     table = {**columns, SECRET: secrets, PERSON: persons}
     unit = {"unit": [PERSON]} if by_person else {}
-    engine = engine_for(table, method, k, suppress=suppress, **{promise[0]: promise[1]}, **unit)
+    engine = partitioned(table, method, k, suppress=suppress, **{promise[0]: promise[1]}, **unit)
     labels, _vector, _levels = expected(columns, measures, method, stands, int(Fraction(str(suppress)) * rows))
     assert engine.labels().tolist() == labels
 
@@ -190,8 +189,8 @@ def test_ties_go_to_the_smallest_vector():
 
 @BOTH
 def test_no_rows_and_too_few(method):
-    engine = engine_for({"a": [1, 2, 3]}, method, 3)
-    points, checks = engine._points.take(np.arange(0)), engine._constraints.take(np.arange(0))
+    engine = partitioned({"a": [1, 2, 3]}, method, 3)
+    points, checks = engine.encoded.points.take(np.arange(0)), engine.encoded.constraints.take(np.arange(0))
     options = METHODS[method].options()
     made = METHODS[method].partition(points, checks, options, 0, Progress(1))
     assert made.labels.size == 0
@@ -199,7 +198,7 @@ def test_no_rows_and_too_few(method):
     assert made.boxes[0].shape == (0, 1)
     few = np.arange(2)
     with pytest.raises(PromiseError):
-        METHODS[method].partition(engine._points.take(few), engine._constraints.take(few), options, 0, Progress(1))
+        METHODS[method].partition(engine.encoded.points.take(few), engine.encoded.constraints.take(few), options, 0, Progress(1))
 
 
 def test_more_combinations_than_can_be_compared():
@@ -217,9 +216,9 @@ def test_codes_beyond_one_word():
 
 
 def test_a_search_that_is_stopped():
-    engine = engine_for(datasets.census(2_000, quasi=5).drop_columns("s1"), "datafly", 5)
+    engine = partitioned(datasets.census(2_000, quasi=5).drop_columns("s1"), "datafly", 5)
     progress = Progress(1)
-    table = FullDomain(engine._points, engine._constraints, progress)
+    table = FullDomain(engine.encoded.points, engine.encoded.constraints, progress)
     progress.cancel()
     with pytest.raises(CancelledError):
         incognito.anonymous_vectors(table, progress)
@@ -254,5 +253,7 @@ def test_a_class_that_stands_may_fail_once_those_left_out_join_it(method):
     under_one, under_another = oracles.TREE[0], oracles.TREE[-1]
     extra = next(line for line in oracles.TREE[1:] if line[1] == under_one[1] != under_another[1])
     values = [under_one[0]] * 10 + [extra[0]] * 2 + [under_another[0]] * 10
-    engine = engine_for({"tree": values, SECRET: ["w", "x"] * 5 + ["w"] * 2 + ["y", "z"] * 5}, method, 2, alpha=0.5, suppress=0.2)
+    engine = partitioned(
+        {"tree": values, SECRET: ["w", "x"] * 5 + ["w"] * 2 + ["y", "z"] * 5}, method, 2, alpha=0.5, suppress=0.2
+    )
     assert sorted(engine.labels().tolist()) == [-1] * 2 + [0] * 10 + [1] * 10

@@ -35,10 +35,7 @@ def labels_of(columns, k, scale=None, **asked):
     quasi = table.column_names
     job = kohort.Job.build(quasi=quasi, hierarchy=hierarchy, method="mdav", option=option, row_order="given", k=k, **asked)
     engine = ENGINES["memory"](job, Progress(1))
-    engine.read(table)
-    engine.encode()
-    engine.partition()
-    return engine.labels().tolist()
+    return engine.partition(engine.encode(table)).labels().tolist()
 
 
 @pytest.mark.parametrize("name", PUBLISHED)

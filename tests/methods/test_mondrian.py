@@ -37,10 +37,7 @@ def partition(columns, k, *, relaxed=False, hierarchy=None, threads=1, **job):
         **job,
     )
     engine = ENGINES["memory"](asked, Progress(threads))
-    engine.read(table)
-    engine.encode()
-    engine.partition()
-    labels = engine.labels().tolist()
+    labels = engine.partition(engine.encode(table)).labels().tolist()
     return labels, sorted(Counter(labels).values())
 
 

@@ -38,10 +38,7 @@ def partition(columns, k, **job):
     }
     quasi = [name for name in names if name not in ("s", "p")]
     engine = ENGINES["memory"](kohort.Job.build(quasi=quasi, method="mondrian-1d", k=k, row_order="given", **asked), Progress(1))
-    engine.read(table)
-    engine.encode()
-    engine.partition()
-    return engine.labels().tolist()
+    return engine.partition(engine.encode(table)).labels().tolist()
 
 
 # --- the paper's table (002, Table 1 corrected; its Table 2 contradicts itself)

@@ -10,7 +10,7 @@ import pytest
 import kohort
 from kohort.errors import RequestError
 from kohort.schema.workload import Predicate, Query, Workload
-from tests.utility.queries.query_tables import engine_of, made
+from tests.utility.queries.query_tables import made, published
 
 # --- workloads as files
 
@@ -62,7 +62,7 @@ def test_a_mistake_is_told_with_the_number_of_its_query(query, told):
     table = made([(1, 0.5, "a", date(2020, 1, 1), "p", 1), (2, 0.75, "b", date(2020, 2, 1), "q", 2)])
     table = table.append_column("i", pa.array(["x", "y"]))
     with pytest.raises(RequestError) as refused:
-        engine_of(table, identifier="i", workload={"query": [{"where": [["n", ">", 0]]}, query]})
+        published(table, identifier="i", workload={"query": [{"where": [["n", ">", 0]]}, query]})
     assert str(refused.value) == told
 
 

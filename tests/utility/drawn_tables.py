@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kohort.engines.memory import MemoryEngine
+from kohort.engines.memory import MemoryEngine, MemoryPartition
 from kohort.job.job import Job
 from kohort.methods import Partition
 from kohort.progress import Progress
@@ -36,14 +36,9 @@ def published(table: pa.Table, labels=None, job=None, **asked):
     """The records that were released, the release row by row, and the schema: by a method, or in the groups given."""
     job = Job.build(job or {}, **({} if job else {"quasi": table.column_names}), k=2, method="mondrian", seed=1, **asked)
     engine = MemoryEngine(job, Progress(1))
-    engine.read(table)
-    engine.encode()
-    if labels is None:
-        engine.partition()
-    else:
-        engine._partition = Partition(np.array(labels, np.int64))
-    engine.publish()
-    pair = engine.aligned()
+    encoded = engine.encode(table)
+    given = None if labels is None else MemoryPartition(encoded, Partition(np.array(labels, np.int64)))
+    pair = engine.publish(given or engine.partition(encoded)).aligned()
     return pair.source, pair.release, pair.schema
 
 

@@ -24,7 +24,7 @@ def test_what_was_left_out_still_makes_the_tree():
     """With rows suppressed, another value would be rare: cells are read by the tree that they were published by."""
     table = pa.table({"t": ["a"] * 8 + ["b"] * 8 + ["c"] * 3, "n": [1] * 8 + [2] * 6 + [30, 60] + [1, 1, 2]})
     release = kohort.anonymize(table, quasi=["t", "n"], hierarchy={"t": "rare:4"}, k=5, suppress=0.3, method="mondrian", seed=7)
-    pair = release._engine.aligned()
+    pair = release.aligned()
     assert pair.source.num_rows < table.num_rows
     for name in ("t", "n"):
         read, made = pair.domain(name), domain_of(table, pair.schema, name)

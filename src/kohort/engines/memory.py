@@ -59,6 +59,11 @@ class MemoryPartition:
     encoded: MemoryEncoded
     partition: Partition
 
+    def labels(self) -> NDArray[np.int64]:
+        """The group of each row; -1 where it is suppressed, also if it is published as `*`."""
+        labels, suppressed_group = self.partition.labels, self.partition.suppressed_group
+        return labels if suppressed_group is None else np.where(labels == suppressed_group, -1, labels)
+
 
 class MemoryEngine:
     """See `Engine`."""
@@ -120,8 +125,7 @@ class MemoryEngine:
 class MemoryPublication:
     """See `Publication`."""
 
-    encoded: MemoryEncoded
-    partition: Partition
+    partitioned: MemoryPartition
     published: PublishedRows
     order: NDArray[np.int64]
     """The private row map: which row of the source stands where in the release. Never written anywhere."""
@@ -148,17 +152,25 @@ class MemoryPublication:
                 clusters=len(boxes.sizes),
                 blocks=partition.blocks,
                 sizes=counted(encoded.constraints.sizes(np.append(classes, -1)[partition.labels])),
-                suppressed=int(np.count_nonzero(_labels(partition) < 0)),
+                suppressed=int(np.count_nonzero(partitioned.labels() < 0)),
                 axes={axis.name: axis.describe() for axis in points.axes},
                 notes=partition.notes,
             )
-        publication = cls(encoded, partition, published, order, result, job, progress)
+        publication = cls(partitioned, published, order, result, job, progress)
         if encoded.questions is None:
             return publication
         return replace(publication, result=replace(result, answers=publication.ask(encoded.questions)))
 
+    @property
+    def encoded(self) -> MemoryEncoded:
+        return self.partitioned.encoded
+
+    @property
+    def partition(self) -> Partition:
+        return self.partitioned.partition
+
     def labels(self) -> NDArray[np.int64]:
-        return _labels(self.partition)
+        return self.partitioned.labels()
 
     def ask(self, questions: Questions) -> Answers:
         """What the release answers."""
@@ -205,12 +217,6 @@ class MemoryPublication:
             )
             originals = proof.originals(lambda name: table.column(name).take(pa.array(self.order)), file_format)
             return proof.audit(release, file_format, originals, self._progress.threads)
-
-
-def _labels(partition: Partition) -> NDArray[np.int64]:
-    """The group of each row; -1 where it is suppressed, also if it is published as `*`."""
-    labels, suppressed_group = partition.labels, partition.suppressed_group
-    return labels if suppressed_group is None else np.where(labels == suppressed_group, -1, labels)
 
 
 def _release_order(labels: NDArray[np.int64], *, keep: bool) -> NDArray[np.int64]:

@@ -18,7 +18,7 @@ import pytest
 import kohort as kh
 from kohort import datasets
 from kohort.encoding import encode as encoding
-from kohort.engines.base import Engine
+from kohort.engines.base import AnyEngine, run
 from kohort.engines.disk.engine import DiskEngine
 from kohort.engines.memory import MemoryEngine
 from kohort.engines.shared import spool
@@ -146,18 +146,14 @@ def test_what_cannot_be_cut_is_one_class():
 def test_labels_previews_and_measures_are_those_of_memory():
     table = datasets.census(600, quasi=3)
     job = Job.build(quasi=["q1", "q2", "q3"], sensitive="s1", k=5, method="mondrian", seed=1)
-    engines: list[Engine] = [MemoryEngine(job, Progress(1)), DiskEngine(job, Progress(1), 50)]
-    for engine in engines:
-        engine.read(table)
-        engine.encode()
-        engine.partition()
-        engine.publish()
-    one, two = (engine.labels().tolist() for engine in engines)
+    engines: list[AnyEngine] = [MemoryEngine(job, Progress(1)), DiskEngine(job, Progress(1), 50)]
+    made = [run(engine, table) for engine in engines]
+    one, two = (publication.labels().tolist() for publication in made)
     assert len(set(zip(one, two, strict=True))) == len(set(one)) == len(set(two))
-    shown = [engine.preview(np.array([7, 3, 599])) for engine in engines]
+    shown = [publication.preview(np.array([7, 3, 599])) for publication in made]
     assert shown[0][0].equals(shown[1][0])
     assert shown[0][1].to_pylist() == shown[1][1].to_pylist()
-    assert rows_of(engines[0].aligned().release) == rows_of(engines[1].aligned().release)
+    assert rows_of(made[0].aligned().release) == rows_of(made[1].aligned().release)
 
 
 @pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet", "arrow"])
@@ -192,6 +188,7 @@ def scratch(tmp_path, monkeypatch):
 SLOW_RUN = """
 import os, signal, sys
 from pathlib import Path
+from kohort.engines.base import run
 from kohort.engines.disk.engine import DiskEngine
 from kohort.job.job import Job
 from kohort.progress import Progress
@@ -206,7 +203,7 @@ def passing(frame, event, arg):
 job = Job.build(quasi=["q1", "q2", "q3"], sensitive="s1", k=5, method="mondrian", seed=7, threads=1)
 sys.setprofile(passing)
 engine = DiskEngine(job, Progress(1), 100)
-engine.read(source); engine.encode(); engine.partition(); engine.publish(); engine.release_file(target, force=False)
+run(engine, source).release_file(target, force=False)
 sys.setprofile(None)
 print(steps)
 """
@@ -260,11 +257,7 @@ def test_a_full_scratch_disk_publishes_nothing(allowed, tmp_path, scratch, monke
 
 def run_in_parts(table, target):
     engine = DiskEngine(Job.build(quasi=["q1", "q2"], sensitive="s1", k=5, method="mondrian", seed=7), Progress(1), 100)
-    engine.read(table)
-    engine.encode()
-    engine.partition()
-    engine.publish()
-    engine.release_file(target, force=False)
+    run(engine, table).release_file(target, force=False)
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ import kohort as kh
 from kohort import datasets
 from kohort.engines.memory import MemoryEngine
 from kohort.engines.spark.engine import SparkEngine
+from kohort.engines.spark.partition import _Work
 from kohort.job.job import Job
 from kohort.progress import Progress
 from kohort.tables import tables
@@ -66,21 +67,18 @@ def test_a_worker_dies_in_the_middle(cluster, cluster_session, tmp_path, monkeyp
             time.sleep(0.01)
 
     killer = threading.Thread(target=kill_when_some_parts_are_finished)
-    honest = SparkEngine._finished
+    honest = _Work.finished
 
     def finished(self, *cuts, **rest):
         killer.start()
         return honest(self, *cuts, **rest)
 
-    monkeypatch.setattr(SparkEngine, "_finished", finished)
+    monkeypatch.setattr(_Work, "finished", finished)
     engine = SparkEngine(job, Progress(1), 4_000)
-    engine.read(str(tmp_path / "t.parquet"))
-    engine.encode()
-    engine.partition()
+    made = engine.partition(engine.encode(str(tmp_path / "t.parquet")))
     in_time = killed.is_set()
     killer.join()
-    engine.publish()
-    engine.release_file(tmp_path / "out.parquet", force=False)
+    engine.publish(made).release_file(tmp_path / "out.parquet", force=False)
     assert in_time  # else it was too late to disturb anybody
     assert not cluster.pids(0)
     assert rows_of(tables.read(tmp_path / "out.parquet")[0]) == expected

@@ -12,7 +12,7 @@ import pytest
 
 import kohort as kh
 from kohort import datasets
-from kohort.engines.spark.engine import SparkEngine
+from kohort.engines.spark.publication import SparkPublication
 from kohort.engines.spark.tasks import _Copies
 from kohort.errors import AuditError, PromiseError, RequestError
 from kohort.testing import ENGINE_CONTRACTS
@@ -125,13 +125,13 @@ def test_what_it_cannot_do_is_refused(spark, tmp_path):
 def test_a_release_that_was_changed_on_its_way_is_refused(spark, tmp_path, monkeypatch):
     """Somebody else's row in the written files: the classes are large enough, the cells were right when they were proven."""
     frame = spark.createDataFrame(datasets.census(300, quasi=3))
-    honest = SparkEngine._read_back
+    honest = SparkPublication._read_back
 
     def changed(self, place, form):
         found = honest(self, place, form)
         return found.limit(299).unionAll(found.limit(1))
 
-    monkeypatch.setattr(SparkEngine, "_read_back", changed)
+    monkeypatch.setattr(SparkPublication, "_read_back", changed)
     with pytest.raises(AuditError, match="written: required 0"):
         kh.anonymize(frame, quasi=QUASI, sensitive="s1", k=5, seed=7, method="mondrian", output=tmp_path / "out.parquet")
     assert not list(tmp_path.iterdir())

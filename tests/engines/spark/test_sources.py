@@ -183,8 +183,8 @@ LEFT = """
 import os, signal, sys
 import kohort as kh
 from kohort import datasets
-from kohort.engines.spark import engine
-engine.audited = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+from kohort.engines.spark import publication
+publication.audited = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 kh.anonymize(datasets.census(100, quasi=3), quasi=["q1", "q2", "q3"], sensitive="s1", k=5, engine="spark", master="local[1]",
              output=sys.argv[1])
 """

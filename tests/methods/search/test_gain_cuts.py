@@ -24,7 +24,7 @@ OBJECTIVES = st.sampled_from(["leaf", "height"])
 
 def parts_of(columns, k, steps, **asked):
     engine = prepared(columns, k, **asked)
-    return oracles.groups(split_table(engine._points, engine._constraints, steps, Progress(1)).tolist())
+    return oracles.groups(split_table(engine.points, engine.constraints, steps, Progress(1)).tolist())
 
 
 # --- top-down
@@ -93,9 +93,9 @@ def test_laying_parts_out_anew_changes_nothing(table, k, steps, levels):
 def test_laying_parts_out_anew_changes_nothing_in_a_large_table(steps, monkeypatch):
     sample = datasets.hospital(6_000)
     engine = encoded(sample.table, kh.Job.build(sample.job, k=5))
-    usual = split_table(engine._points, engine._constraints, steps, Progress(1)).tolist()
+    usual = split_table(engine.points, engine.constraints, steps, Progress(1)).tolist()
     monkeypatch.setattr(splitting, "LEAST", (1_000, 50, 0))
-    other = split_table(engine._points, engine._constraints, steps, Progress(1)).tolist()
+    other = split_table(engine.points, engine.constraints, steps, Progress(1)).tolist()
     assert plain.same_groups(oracles.groups(usual), oracles.groups(other))
     assert min(Counter(usual).values()) >= 5
     assert sorted(set(usual)) == list(range(max(usual) + 1))
@@ -172,4 +172,4 @@ def test_cuts_stop_when_told():
     progress = Progress(1)
     progress.cancel()
     with pytest.raises(CancelledError):
-        split_table(engine._points, engine._constraints, 20, progress)
+        split_table(engine.points, engine.constraints, 20, progress)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import kohort
 from kohort import datasets
-from kohort.engines.choose import ENGINES
+from kohort.engines.memory import MemoryEngine
 from kohort.methods.feature_options import FeatureOptions
 from kohort.methods.search.kmeans_clusters import CentroidClusters
 from kohort.progress import Progress
@@ -27,7 +27,7 @@ ALL = (*EVEN, "c-means")
 QUICK = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 
 
-def engine_for(columns, k, method, seed=7, **asked):
+def encoded_for(columns, k, method, seed=7, **asked):
     """An engine that has encoded the columns; one named `secret` is sensitive."""
     table = columns if isinstance(columns, pa.Table) else pa.table(columns)
     job = kohort.Job.build(
@@ -40,16 +40,13 @@ def engine_for(columns, k, method, seed=7, **asked):
         seed=seed,
         **asked,
     )
-    engine = ENGINES["memory"](job, Progress(1))
-    engine.read(table)
-    engine.encode()
-    return engine
+    engine = MemoryEngine(job, Progress(1))
+    return engine, engine.encode(table)
 
 
 def labels_of(columns, k, method, seed=7, **asked):
-    engine = engine_for(columns, k, method, seed, **asked)
-    engine.partition()
-    return engine.labels().tolist()
+    engine, encoded = encoded_for(columns, k, method, seed, **asked)
+    return engine.partition(encoded).labels().tolist()
 
 
 def oracle(method, columns, measures, k, seed, weights=None, quasi=None):
@@ -147,8 +144,8 @@ def test_a_partition_that_comes_back_ends_the_rounds(method):
     for _ in range(300):  # the paper's own end never comes
         before, centroids = centroids, table.centroids(one_round(centroids), centroids)
         assert before != centroids
-    engine = engine_for(columns, k, method)
-    clusters = CentroidClusters(engine._points, engine._constraints, FeatureOptions(), 7, Progress(1))
+    _engine, encoded = encoded_for(columns, k, method)
+    clusters = CentroidClusters(encoded.points, encoded.constraints, FeatureOptions(), 7, Progress(1))
     made = list(clusters.rounds(lambda: np.array(one_round(rows_of(clusters.centroids)))))
     assert (clusters.ended, clusters.round) == ("repeated", len(made))
     assert len(made) == len(list(table.rounds(one_round))) < 20

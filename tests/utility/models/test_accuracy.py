@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from kohort import datasets
+from kohort.engines.base import run
 from kohort.engines.memory import MemoryEngine
 from kohort.errors import MachineError, RequestError
 from kohort.job.job import Job
@@ -23,12 +24,7 @@ MODELLED = pytest.mark.usefixtures("sklearn", "small_forest")
 
 def published(table, job):
     """Source, release and schema, row by row."""
-    engine = MemoryEngine(job, Progress(1))
-    engine.read(table)
-    engine.encode()
-    engine.partition()
-    engine.publish()
-    pair = engine.aligned()
+    pair = run(MemoryEngine(job, Progress(1)), table).aligned()
     return pair.source, pair.release, pair.schema
 
 

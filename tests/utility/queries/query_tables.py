@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from kohort.engines.memory import MemoryEngine
+from kohort.engines.memory import MemoryEngine, MemoryPartition, MemoryPublication
 from kohort.job.job import Job
 from kohort.methods import Partition
 from kohort.progress import Progress
@@ -20,22 +20,17 @@ TREE = [("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*"), ("d", "y", "*"), ("e"
 ROLES = {"quasi": ["n", "r", "t", "d"], "sensitive": ["s"], "other": ["o"]}
 
 
-def engine_of(table: pa.Table, labels: np.ndarray | None = None, **asked) -> MemoryEngine:
+def published(table: pa.Table, labels: np.ndarray | None = None, **asked) -> MemoryPublication:
     """Published: by the method asked for, or in the groups given."""
     job = Job.build(**{"hierarchy": {"t": TREE}, **ROLES, "k": 2, "method": "mondrian", "seed": 1, "allow": ["o"], **asked})
     engine = MemoryEngine(job, Progress(1))
-    engine.read(table)
-    engine.encode()
-    if labels is None:
-        engine.partition()
-    else:
-        engine._partition = Partition(labels)
-    engine.publish()
-    return engine
+    encoded = engine.encode(table)
+    return engine.publish(engine.partition(encoded) if labels is None else MemoryPartition(encoded, Partition(labels)))
 
 
-def answers(engine: MemoryEngine, *queries: Query) -> Answers:
-    return engine.ask(Questions(Workload(queries), engine._table, engine._schema))
+def answers(publication: MemoryPublication, *queries: Query) -> Answers:
+    encoded = publication.encoded
+    return publication.ask(Questions(Workload(queries), encoded.table, encoded.schema))
 
 
 # --- tables and questions

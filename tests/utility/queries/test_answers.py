@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import kohort
 from kohort.schema.workload import Predicate, Query, Workload
 from kohort.utility.queries.answers import Answers, Questions
-from tests.utility.queries.query_tables import answers, engine_of, made, queries, readable, rows, true_answer
+from tests.utility.queries.query_tables import answers, made, published, queries, readable, rows, true_answer
 
 # --- truth, identity, matching
 
@@ -25,7 +25,7 @@ def test_the_truth_is_what_counting_records_gives(cells, query):
     table = made(cells)
     if not readable(table, query):
         return
-    found = Questions(Workload((query,)), table, engine_of(table, np.zeros(len(cells), np.int64))._schema).truth[0]
+    found = Questions(Workload((query,)), table, published(table, np.zeros(len(cells), np.int64)).encoded.schema).truth[0]
     assert found == pytest.approx(true_answer(query, table), nan_ok=True)
 
 
@@ -36,7 +36,7 @@ def test_records_published_as_they_are_answer_without_error(cells, query):
     table = made(cells)
     if not readable(table, query) or any(p.column == "d" for p in query.where):
         return
-    found = answers(engine_of(table, np.arange(len(cells))), query)
+    found = answers(published(table, np.arange(len(cells))), query)
     assert found.errors[0] == pytest.approx(0)
     assert found.matched[0]
 
@@ -49,8 +49,8 @@ def test_a_matched_count_is_exact_and_so_are_least_and_largest(cells, query, gro
     if not readable(table, query) or len(cells) < 2 * groups:
         return
     labels = np.sort(np.arange(len(cells)) % (groups + 1))
-    engine = engine_of(table, labels)
-    found = answers(engine, query)
+    publication = published(table, labels)
+    found = answers(publication, query)
     if not found.matched[0]:
         return
     if query.aggregate == "COUNT":
@@ -68,8 +68,8 @@ def test_means_answer_sums_and_averages_of_whole_classes(cells, query):
         return
     if table.column(query.column).null_count:
         return
-    engine = engine_of(table, np.arange(len(cells)) // 2 % 3, statistic={"n": "both", "r": "mean"})
-    found = answers(engine, query)
+    publication = published(table, np.arange(len(cells)) // 2 % 3, statistic={"n": "both", "r": "mean"})
+    found = answers(publication, query)
     if found.matched[0]:
         assert found.estimate[0] == pytest.approx(found.truth[0], nan_ok=True, abs=1e-6)
 
@@ -87,7 +87,7 @@ PATIENTS = pa.table(
 
 
 def test_the_two_queries_of_paper_002_come_out_exactly():
-    engine = engine_of(
+    publication = published(
         PATIENTS,
         quasi=["Zipcode", "Sex", "Age"],
         sensitive="Disease",
@@ -97,16 +97,16 @@ def test_the_two_queries_of_paper_002_come_out_exactly():
         statistic={"Age": "both"},
     )
     male = Predicate("Sex", "=", ("Male",))
-    found = answers(engine, Query((male,), "AVG", "Age"), Query((male, Predicate("Age", "<=", (36,)))))
+    found = answers(publication, Query((male,), "AVG", "Age"), Query((male, Predicate("Age", "<=", (36,)))))
     assert found.estimate.tolist() == found.truth.tolist() == [36.5, 2]
     assert found.matched.all()
 
 
 def test_values_are_taken_as_evenly_spread():
     table = made([(10, 1.0, "a", None, "p", 1), (19, 2.0, "c", None, "q", 2)])
-    engine = engine_of(table, np.zeros(2, np.int64))
+    publication = published(table, np.zeros(2, np.int64))
     found = answers(
-        engine,
+        publication,
         Query((Predicate("n", "<", (13,)),)),  # 10, 11, 12 of ten numbers
         Query((Predicate("r", "<=", (1.25,)),)),  # a quarter of the length
         Query((Predicate("t", "in", ("x",)),)),  # two of five leaves
@@ -137,9 +137,9 @@ def test_errors_are_relative_and_weighed():
 def test_numbers_of_any_size_and_truth_values_are_understood():
     table = made([(1, 0.5, "a", date(2020, 1, 1), "p", 1), (2, 0.75, "b", date(2020, 2, 1), "q", 2)])
     table = table.append_column("yes", pa.array(["True", "False"]))
-    engine = engine_of(table, other=["o", "yes"])
+    publication = published(table, other=["o", "yes"])
     asked: list[tuple[str, str, Any]] = [("n", "<", 10**50), ("n", ">", -(10**20)), ("r", "<", 10**300), ("yes", "=", True)]
-    found = answers(engine, *(Query((Predicate(name, operator, (value,)),)) for name, operator, value in asked))
+    found = answers(publication, *(Query((Predicate(name, operator, (value,)),)) for name, operator, value in asked))
     assert found.truth.tolist() == found.estimate.tolist() == [2, 2, 2, 1]
 
 

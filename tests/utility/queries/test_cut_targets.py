@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from kohort import anonymize, datasets
 from kohort.constraints.constraints import Constraints
-from kohort.engines.memory import MemoryEngine
+from kohort.engines.base import run
+from kohort.engines.memory import MemoryEncoded, MemoryEngine, MemoryPartition
 from kohort.job.job import Job
 from kohort.methods import Partition
 from kohort.methods.search.median_cuts import cut_table
@@ -22,18 +23,18 @@ from kohort.schema.workload import Predicate, Query, Workload
 from kohort.utility.queries.answers import Questions
 from kohort.utility.queries.cut_targets import wanted
 from kohort.utility.queries.random_workload import random_workload
-from tests.utility.queries.query_tables import answers, engine_of, made, queries, readable, rows, true_answer
+from tests.utility.queries.query_tables import answers, made, published, queries, readable, rows, true_answer
 
 SLOW = pytest.mark.slow
 ADULT_WORKLOAD = "benchmarks/adult_workload.toml"
 
 
-def off(engine: MemoryEngine, questions: Questions, part: np.ndarray) -> float:
+def off(encoded: MemoryEncoded, questions: Questions, part: np.ndarray) -> float:
     """How far the answers from one part are off: from its published text, and by counting its records."""
-    engine._partition = Partition(np.where(part, 0, -1))
-    engine.publish()
-    kept = pa.Table.from_batches(engine._publication.batches(np.flatnonzero(part)), engine._publication.schema)
-    inside, total = engine._table.filter(pa.array(part)), 0.0
+    made = MemoryPartition(encoded, Partition(np.where(part, 0, -1)))
+    published = MemoryEngine(Job.build(quasi="n"), Progress(1)).publish(made).published
+    kept = pa.Table.from_batches(published.batches(np.flatnonzero(part)), published.schema)
+    inside, total = encoded.table.filter(pa.array(part)), 0.0
     for query, estimate, everybody in zip(questions.workload.queries, questions.ask(kept).estimate, questions.truth, strict=True):
         truth = true_answer(query, inside)
         could = true_answer(Query(tuple(p for p in query.where if p.column in "so")), inside)
@@ -49,21 +50,21 @@ def test_the_first_cut_lowers_the_error_most(cells, asked, k):
     asked = [Query(query.where) for query in asked if readable(table, query)]
     if not asked or table.column("t").null_count == table.num_rows:
         return
-    engine = engine_of(table, np.zeros(len(cells), np.int64))
-    questions, points = Questions(Workload(tuple(asked)), table, engine._schema), engine._points
+    encoded = published(table, np.zeros(len(cells), np.int64)).encoded
+    questions, points = Questions(Workload(tuple(asked)), table, encoded.schema), encoded.points
     points = replace(points, wanted=wanted(questions, points, ()))
     if points.wanted is None:
         return
     checks = Constraints(Promise(k=max(k, 2)), points.rows)
     found = cut_table(points, checks, Progress(1), largest=points.rows - 1, answering=0.0)
     everybody = np.ones(points.rows, np.bool_)
-    now, best = off(engine, questions, everybody), 0.0
+    now, best = off(encoded, questions, everybody), 0.0
     for number in range(len(points.axes)):
         for code in points.wanted.cut[points.wanted.cut_first[number] : points.wanted.cut_first[number + 1]]:
             left = points.codes[:, number] <= code
             if min(left.sum(), (~left).sum()) >= checks.k:
-                best = max(best, now - off(engine, questions, left) - off(engine, questions, ~left))
-    taken = 0.0 if found.max() == 0 else now - off(engine, questions, found == 0) - off(engine, questions, found == 1)
+                best = max(best, now - off(encoded, questions, left) - off(encoded, questions, ~left))
+    taken = 0.0 if found.max() == 0 else now - off(encoded, questions, found == 0) - off(encoded, questions, found == 1)
     assert taken == pytest.approx(best, abs=1e-9)
 
 
@@ -81,13 +82,10 @@ def test_promises_are_kept_and_threads_do_not_matter(method):
         engine = MemoryEngine(
             Job.build(sample.job, k=5, l=3, method=method, seed=7, workload=drawn, block=300), Progress(threads)
         )
-        engine.read(sample.table)
-        engine.encode()
-        engine.partition()
-        result = engine.publish()
-        assert engine.release_table()[1].passed
-        assert result.answers is not None
-        labels.append(engine.labels())
+        publication = run(engine, sample.table)
+        assert publication.release_table()[1].passed
+        assert publication.result.answers is not None
+        labels.append(publication.labels())
     assert np.array_equal(labels[0], labels[1])
 
 
@@ -96,10 +94,8 @@ def test_a_method_of_a_paper_says_that_it_does_not_go_by_the_workload():
     asked = {"query": [{"where": [["age", ">=", 65]]}]}
     for method, effort, told in (("k-member", 0, True), ("k-member", 1, False), ("mondrian", 0, False)):
         engine = MemoryEngine(Job.build(sample.job, k=3, method=method, effort=effort, seed=7, workload=asked), Progress(1))
-        engine.read(sample.table)
-        engine.encode()
-        engine.partition()
-        assert any("not by the workload" in sentence for sentence in engine.publish().notes) == told
+        notes = run(engine, sample.table).result.notes
+        assert any("not by the workload" in sentence for sentence in notes) == told
 
 
 @pytest.mark.parametrize("method", ["mondrian", "auto"])
@@ -127,13 +123,11 @@ def test_the_error_of_a_workload_falls_by_half_at_no_more_loss(k):
     found = {}
     for asked in (None, ADULT_WORKLOAD):
         engine = MemoryEngine(Job.build(sample.job, k=k, method="mondrian", seed=7, workload=asked), Progress(1))
-        engine.read(sample.table)
-        engine.encode()
-        engine.partition()
-        leaf = engine.publish().loss.leaf
-        others = random_workload(sample.table, engine._schema, queries=100, seed=11)
-        known = answers(engine, *Workload.load(ADULT_WORKLOAD).queries)
-        found[asked] = leaf, known.error, answers(engine, *others.queries).error
+        publication = engine.publish(engine.partition(engine.encode(sample.table)))
+        leaf = publication.result.loss.leaf
+        others = random_workload(sample.table, publication.encoded.schema, queries=100, seed=11)
+        known = answers(publication, *Workload.load(ADULT_WORKLOAD).queries)
+        found[asked] = leaf, known.error, answers(publication, *others.queries).error
     (plain, before, others_before), (leaf, after, others_after) = found.values()
     assert after <= 0.5 * before
     assert leaf <= 1.05 * plain

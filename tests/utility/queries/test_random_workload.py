@@ -10,7 +10,7 @@ import pytest
 from kohort.errors import RequestError
 from kohort.utility.queries.answers import Questions
 from kohort.utility.queries.random_workload import random_workload
-from tests.utility.queries.query_tables import engine_of, made
+from tests.utility.queries.query_tables import made, published
 
 # --- random workloads
 
@@ -26,13 +26,13 @@ def test_random_queries_are_about_as_many_records_as_asked():
             )
         ]
     )  # fmt: skip
-    engine = engine_of(table, np.zeros(3_000, np.int64))
-    drawn = random_workload(table, engine._schema, queries=60, selectivity=0.1, seed=3)
-    share = Questions(drawn, table, engine._schema).truth / 3_000
+    publication = published(table, np.zeros(3_000, np.int64))
+    drawn = random_workload(table, publication.encoded.schema, queries=60, selectivity=0.1, seed=3)
+    share = Questions(drawn, table, publication.encoded.schema).truth / 3_000
     assert 0.08 < np.median(share) < 0.2
     assert share.min() > 0
     assert all(2 <= len(query.where) <= 3 for query in drawn.queries)
-    assert drawn == random_workload(table, engine._schema, queries=60, selectivity=0.1, seed=3)
-    assert drawn != random_workload(table, engine._schema, queries=60, selectivity=0.1, seed=4)
+    assert drawn == random_workload(table, publication.encoded.schema, queries=60, selectivity=0.1, seed=3)
+    assert drawn != random_workload(table, publication.encoded.schema, queries=60, selectivity=0.1, seed=4)
     with pytest.raises(RequestError, match="selectivity"):
-        random_workload(table, engine._schema, selectivity=0)
+        random_workload(table, publication.encoded.schema, selectivity=0)

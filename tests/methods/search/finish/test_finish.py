@@ -14,7 +14,7 @@ from kohort.errors import PromiseError
 def test_classes_are_counted_in_persons():
     table = pa.table({"age": [20] * 6 + [60] * 6, "s": list("abcabc") * 2, "u": [0, 0, 1, 1, 2, 2, 3, 4, 5, 6, 7, 8]})
     release = kh.anonymize(table, quasi="age", sensitive="s", unit="u", k=3, seed=7)
-    assert sorted(release._result.class_sizes.tolist()) == [3, 6]
+    assert sorted(release._publication.result.class_sizes.tolist()) == [3, 6]
     assert release.evidence.k == 3
     assert release.table.column_names == ["age", "s"]
 

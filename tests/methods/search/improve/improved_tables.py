@@ -11,7 +11,6 @@ from tests.methods.small_tables import prepared
 def labels_of(columns, k, **asked):
     """The labels of a run up to the release, rows as they stand."""
     engine = prepared(columns, k, seed=7, **asked)
-    engine.partition()
     return engine.labels().tolist()
 
 
@@ -19,7 +18,7 @@ def improved(columns, k, labels, *, rounds=1, seed=1, progress=None, **asked):
     """The labels after improvement alone."""
     engine = prepared(columns, k, **asked)
     given_labels = np.array(labels, np.int64)
-    after = improve(engine._points, engine._constraints, given_labels, rounds, seed, progress or engine._progress)
+    after = improve(engine.points, engine.constraints, given_labels, rounds, seed, progress or engine.progress)
     assert given_labels.tolist() == list(labels)  # what came in is the caller's
     return after.tolist()
 

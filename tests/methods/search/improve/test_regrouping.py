@@ -122,10 +122,10 @@ def test_progress_tells_the_cost(block, monkeypatch):
     costs = plain.Costs(list(columns.values()), [oracles.Numbers(column) for column in columns.values()])
     found = [
         partition_table(
-            engine._job.algorithm,
-            engine._points,
-            engine._constraints,
-            engine._job.method_options(),
+            engine.job.algorithm,
+            engine.points,
+            engine.constraints,
+            engine.job.method_options(),
             7,
             block,
             given_progress,

@@ -13,13 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kohort
-from kohort.engines.choose import ENGINES
+from kohort.engines.memory import MemoryEngine
 from kohort.errors import CancelledError
 from kohort.methods.search.improve import square_error
 from kohort.methods.search.improve.square_error import improve_square_error
 from kohort.progress import Progress
 from kohort.utility import loss
 from tests import oracles
+from tests.methods.small_tables import Prepared
 
 pytestmark = pytest.mark.slow  # compiling its kernels takes longer than a first look at the tests should
 
@@ -36,16 +37,13 @@ def prepared(columns, k, *, quasi=None, **asked):
     hierarchy = {"tree": oracles.TREE} if "tree" in table.column_names else {}
     quasi = quasi or table.column_names
     job = kohort.Job.build(quasi=quasi, hierarchy=hierarchy, row_order="given", k=k, **asked)
-    engine = ENGINES["memory"](job, Progress(1))
-    engine.read(table)
-    engine.encode()
-    return engine
+    return Prepared(job, Progress(1), MemoryEngine(job, Progress(1)).encode(table))
 
 
 def improved(columns, k, labels, *, rounds=1, seed=1, threads=1, **asked):
     engine = prepared(columns, k, **asked)
     given_labels = np.array(labels, np.int64)
-    after = improve_square_error(engine._points, engine._constraints, given_labels, rounds, seed, Progress(threads))
+    after = improve_square_error(engine.points, engine.constraints, given_labels, rounds, seed, Progress(threads))
     assert given_labels.tolist() == list(labels)  # what came in is the caller's
     return after.tolist()
 
@@ -207,7 +205,7 @@ def test_it_stops_when_told():
     progress = Progress(1)
     progress.cancel()
     with pytest.raises(CancelledError):
-        improve_square_error(engine._points, engine._constraints, np.arange(300) // 3, 1, 1, progress)
+        improve_square_error(engine.points, engine.constraints, np.arange(300) // 3, 1, 1, progress)
 
 
 def test_every_group_keeps_its_different_values():
@@ -274,8 +272,7 @@ def test_public_tables(public_data, name):
     places = scores([column.to_numpy() for column in table.columns])
     for k, bar in BARS[name].items():
         engine = prepared(table, k, method="mdav")
-        engine.partition()
-        before = engine._partition.labels
-        after = improve_square_error(engine._points, engine._constraints, before, 1, 1, Progress(1))
+        before = engine.labels()
+        after = improve_square_error(engine.points, engine.constraints, before, 1, 1, Progress(1))
         require_sound(before.tolist(), after.tolist(), k)
         assert 100 * error_of_scores(places, after) / (places**2).sum() <= bar
