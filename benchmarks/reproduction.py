@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from benchmarks.methods import prepared
 from kohort import compare, datasets
-from kohort.comparison import Comparison, variants_named
+from kohort.comparison.comparison import Comparison
+from kohort.comparison.variants import variants_named
 from kohort.engines.memory import MemoryEngine, MemoryPartition
 from kohort.job.job import Job
 from kohort.methods import Partition

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kohort.api import anonymize, audit, compare, inspect
     from kohort.auditor import Check, Evidence
-    from kohort.comparison import Comparison
+    from kohort.comparison.comparison import Comparison
     from kohort.errors import AuditError, CancelledError, KohortError, MachineError, PromiseError, RequestError
-    from kohort.inspection import Inspection
+    from kohort.inspection.inspection import Inspection
     from kohort.job.job import Job
     from kohort.progress import Progress
     from kohort.release import Release
@@ -32,9 +32,9 @@ _HOME = {
     "compare": "kohort.api",
     "inspect": "kohort.api",
     "Release": "kohort.release",
-    "Comparison": "kohort.comparison",
+    "Comparison": "kohort.comparison.comparison",
     "Workload": "kohort.schema.workload",
-    "Inspection": "kohort.inspection",
+    "Inspection": "kohort.inspection.inspection",
     "Job": "kohort.job.job",
     "Evidence": "kohort.auditor",
     "Check": "kohort.auditor",

@@ -15,8 +15,8 @@ from kohort.tables import frames, tables
 from kohort.tables.locations import location_of
 
 if TYPE_CHECKING:
-    from kohort.comparison import Comparison
-    from kohort.inspection import Inspection
+    from kohort.comparison.comparison import Comparison
+    from kohort.inspection.inspection import Inspection
     from kohort.release import Release
 
 
@@ -76,7 +76,8 @@ def compare(
     train models for (extra `ml`). With a `folder`, a run that was stopped goes on where it was, and
     the folder gets a page, a CSV file and a JSON file.
     """
-    from kohort.comparison import compare_methods, variants_named
+    from kohort.comparison.comparison import compare_methods
+    from kohort.comparison.variants import variants_named
 
     job = Job.build(job, **settings)
     job = job if job.seed is not None else job.model_copy(update={"seed": 0})  # a run that goes on must be the same
@@ -97,7 +98,7 @@ def inspect(
     source: Any, *, missing: str | Sequence[str] = (), encoding: str | None = None, progress: Progress | None = None
 ) -> Inspection:
     """What is in this table? Types, what singles people out, and a job to start from, each guess with its reason."""
-    from kohort.inspection import inspect_table, require_header
+    from kohort.inspection.inspection import inspect_table, require_header
     from kohort.schema.columns import require_names
 
     progress = progress or Progress()

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 import kohort
-from kohort import comparison as comparing
 from kohort.cli import commands as cli
+from kohort.comparison import comparison as comparing
 from kohort.errors import PromiseError, RequestError
 from kohort.job.job import Job
 

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 import kohort
-from kohort import comparison as comparing
 from kohort.cli import commands as cli
+from kohort.comparison import comparison as comparing
 from kohort.errors import RequestError
 
 METHODS = ["mondrian", "mondrian-1d", "datafly"]

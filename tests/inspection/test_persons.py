@@ -7,7 +7,7 @@ import random
 import pytest
 
 import kohort as kh
-from kohort.inspection import Suggestion
+from kohort.inspection.roles import Suggestion
 from tests.inspection.inspected import all_shown, roles, visits
 
 

@@ -113,7 +113,8 @@ def anonymize(
 ) -> None:
     """Anonymize INPUT into OUTPUT; OUTPUT appears only if its audit passes."""
     from kohort import api
-    from kohort.job.job import Job, require_job_file
+    from kohort.job.files import require_job_file
+    from kohort.job.job import Job
     from kohort.tables.tables import require_other
 
     job = Job.build(job_file, **{name: value for name, value in settings.items() if value not in (None, ())})

@@ -38,7 +38,7 @@ def inspect(
 ) -> None:
     """What is in INPUT? Types, who stands alone, and suggested roles and trees, for review. Shows no cell of the table."""
     from kohort import api
-    from kohort.job.job import require_job_file
+    from kohort.job.files import require_job_file
     from kohort.tables.tables import require_other
 
     if output:

@@ -22,7 +22,7 @@ from kohort.encoding.number_axis import Grid
 from kohort.errors import MachineError, RequestError
 from kohort.inspection.profile import Profile
 from kohort.inspection.roles import FEW_VALUES, K, Suggestion
-from kohort.job.job import require_job_file
+from kohort.job.files import require_job_file
 from kohort.schema import trees as hierarchies
 from kohort.schema.columns import DECIMAL_STEP, WHOLE_STEP
 from kohort.schema.presets import PRESETS
@@ -31,7 +31,7 @@ from kohort.tables.staging import staged
 from kohort.tables.tables import require_other
 
 if TYPE_CHECKING:
-    from kohort.inspection import Inspection
+    from kohort.inspection.inspection import Inspection
 
 FOR_EVERYONE = "public"
 MOST_DIFFERENT = 3  # what is offered as l: a class of k rows has room for it

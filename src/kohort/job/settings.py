@@ -1,7 +1,4 @@
-"""Settings folded into a job: flat or nested, by keyword, flag or file, they end as one nested dict; and mistakes between them.
-
-What a single setting may be is said by its type (`Job`, `Column`, `Promise`); here is what depends on several.
-"""
+"""Settings folded into a job: flat or nested, by keyword, flag or file, they end as one nested dict."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from kohort.errors import listed, nearest
+from kohort.errors import nearest
 from kohort.schema.columns import ROLES, Column
 from kohort.schema.presets import PRESETS, Preset
 from kohort.schema.promises import DEFAULT, SETTINGS
@@ -131,45 +128,6 @@ def _take_role(columns: dict[str, Any], name: str, role: str) -> None:
         }
         columns[name] = {setting: value for setting, value in before.items() if setting not in left}
     _merge(columns, name, {"role": role})
-
-
-def column_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
-    columns = nested["columns"]
-    requested = (
-        {name: column for name, column in columns.items() if isinstance(column, Mapping)} if isinstance(columns, dict) else {}
-    )
-    if not any(column.get("role") == "quasi" for column in requested.values()):
-        yield "No quasi-identifier is named. Say with quasi (--quasi a,b) which columns others may know of a person."
-    for name, column in requested.items():
-        role = column.get("role")
-        given = [setting for setting in QUASI_ONLY if setting in column]
-        if role in ROLES and role != "quasi" and given:
-            yield f"Column {name!r} is {role}: {', '.join(given)} only serves quasi-identifiers."
-        promised = [setting for setting in SETTINGS if setting in column]
-        if role in ROLES and role != "sensitive" and promised:
-            yield f"Column {name!r} is {role}: {', '.join(promised)} only serves sensitive columns."
-        if role in ROLES and role != "other" and column.get("allow"):
-            yield f"Column {name!r} is {role}: allow only serves columns with the role other."
-    units = [name for name, column in requested.items() if column.get("role") == "unit"]
-    if len(units) > 1:
-        yield f"{len(units)} columns are units: {listed(units)}. One column says which rows belong to one person."
-
-
-def promise_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
-    promise, columns = nested.get("promise", {}), nested["columns"]
-    if not isinstance(promise, Mapping) or not isinstance(columns, dict):
-        return
-    sensitive = {
-        name: column for name, column in columns.items() if isinstance(column, dict) and column.get("role") == "sensitive"
-    }
-    requested = [setting for setting in SETTINGS if promise.get(setting) is not None]
-    if requested and not sensitive:
-        yield f"{', '.join(requested)} speaks of sensitive columns, and none is named. Name them with sensitive (--sensitive s)."
-    for measure, setting in (("t_distance", "t"), ("beta_kind", "beta")):
-        for table in (promise, *sensitive.values()):
-            if table.get(measure) is not None and table.get(setting) is None and promise.get(setting) is None:
-                yield f"{measure} is given without {setting}, which it would measure."
-                break
 
 
 def _floor(nested: Mapping[str, Any]) -> Preset:
