@@ -341,7 +341,7 @@ def test_mondrian_cuts_by_the_widths_that_are_published():
 
 @settings(QUICK, max_examples=50)
 @given(made=oracles.tables(), k=st.integers(2, 4), relaxed=st.booleans())
-def test_mondrian_on_grids_as_in_the_book(made, k, relaxed):
+def test_mondrian_on_grids_matches_the_oracle(made, k, relaxed):
     columns, measures = made
     steps = {name: step for name, step in {"few": 2, "half": 0.5, "wide": 2**10}.items() if name in columns}
     measures = [
