@@ -8,7 +8,11 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.core
 	$(BIN)/kohort demo
 
-# Files stay with one worker: two that need the same kernels would both compile them.
+# Python keeps the bytecode of what it imports: tests start many processes, and each would compile the package anew.
+test test-all fuzz: export PYTHONDONTWRITEBYTECODE :=
+
+# Kernels are compiled first, once (tests/compile_kernels.py). Files stay with one worker: two that need the same one that is
+# missing there would both compile it.
 test: $(VENV)/.dev
 	$(BIN)/pytest -q -n auto --dist loadfile
 

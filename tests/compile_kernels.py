@@ -1,8 +1,8 @@
 """Compile the kernels that the tests need, once, before the workers of a run start.
 
-Compiling takes most of a cold run's time, and every worker would compile for itself what all of them need. Here it is done
-once, in two processes; the workers then load the kernels from kohort's cache on disk. A kernel that is missing here costs time,
-not truth: the worker that needs it compiles it. `python -m tests.compile_kernels quick cuts` compiles one list.
+Compiling takes much of a cold run's time, and every worker would compile for itself what all of them need. Here it is done
+once, in two processes; the workers then load the kernels from kohort's cache on disk. A kernel that is missing here costs
+time, nothing else: the worker that needs it compiles it. `python -m tests.compile_kernels quick cuts` works off one list.
 """
 
 from __future__ import annotations
@@ -12,62 +12,85 @@ import sys
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
-from typing import Any
-
-Jobs = list[tuple[int, dict[str, Any]]]  # how many values the first column has, which decides the size of codes; the settings
+from typing import Any, NamedTuple
 
 ROWS = 120
-SMALL, LARGE = 50, 300  # values whose codes take one byte, or two
+SMALL, LARGE = 50, 300  # values of a column whose codes take one byte, or two
+PROMISE: dict[str, Any] = {"l": 2}
 PERSONS: dict[str, Any] = {"unit": "u", "l": 2}
+LEAVE_OUT: dict[str, Any] = {"suppress": 0.1}
 MONDRIAN: dict[str, Any] = {"method": "mondrian"}
-WORKLOAD: dict[str, Any] = {"workload": [{"count": True, "where": [{"column": "a", "op": "<", "value": 20}]}]}
+WORKLOAD: dict[str, Any] = {**MONDRIAN, "workload": {"query": [{"where": [["a", "<=", 20]]}, {"where": [["b", "=", "b1"]]}]}}
+ON_DISK: dict[str, Any] = {**MONDRIAN, "engine": "disk"}
+AT_ONCE = 40  # rows that the disk engine may hold, so that it cuts with counts
+CENTROIDS = ("mdav", "oka", "kmeans-adjusted", "kmeans-filled", "kmeans-then-adjusted", "c-means")
+CUTS = ("mondrian", "mondrian-1d", "incognito", "datafly")
 
 
-def quick() -> dict[str, Jobs]:
-    """What `make test` needs: the kernels of cuts in one process, those of the default method in another."""
+class Wanted(NamedTuple):
+    """What one process compiles: the kernels of these jobs, and those of methods whose codes are read-only, another type."""
+
+    small: list[dict[str, Any]]
+    large: list[dict[str, Any]]
+    read_only: list[str]
+
+
+def quick() -> dict[str, Wanted]:
+    """What `make test` needs. The lists share few kernels: two processes should not save versions of one at the same time."""
+    cuts: list[dict[str, Any]] = [
+        *(asked | more for asked in (MONDRIAN, WORKLOAD, ON_DISK, {"method": "mondrian-1d"}) for more in ({}, PROMISE)),
+        {**ON_DISK, **PERSONS},
+        {"method": "datafly", **LEAVE_OUT},
+        {"method": "incognito"},
+        {"objective": "square-error", "quasi": "a"},
+        {"method": "oka"},
+        {"method": "kmeans-adjusted", **LEAVE_OUT},
+    ]
+    groups: list[dict[str, Any]] = [
+        *({}, PROMISE, {**PERSONS, **LEAVE_OUT}),
+        *({"method": "k-member", **more} for more in ({}, PROMISE, PERSONS)),
+        *({"method": method} for method in ("gccg", "threshold")),
+    ]
     return {
-        "cuts": [
-            (SMALL, MONDRIAN),
-            (SMALL, {**MONDRIAN, "l": 2}),
-            (LARGE, MONDRIAN),
-            (LARGE, {**MONDRIAN, "l": 2}),
-        ],
-        "groups": [
-            (SMALL, {}),
-            (SMALL, {"l": 2}),
-            (SMALL, {**PERSONS, "suppress": 0.1}),
-            (LARGE, {"l": 2}),
-        ],
+        "cuts": Wanted(cuts, [MONDRIAN, MONDRIAN | PROMISE], ["mondrian"]),
+        "groups": Wanted(groups, [{}, PROMISE], ["auto"]),
     }
 
 
-def every() -> dict[str, Jobs]:
-    """What `make test-all` needs: every method, with and without a promise."""
+def every() -> dict[str, Wanted]:
+    """What `make test-all` needs: also every other method, with and without a promise."""
     from kohort.methods import METHODS
 
     lists = quick()
-    for number, (method, asked) in enumerate(product(METHODS, ({}, {"l": 2}, PERSONS))):
-        lists["cuts" if number % 6 < 3 else "groups"].append((SMALL, {"method": method, **asked}))
+    for method in METHODS:
+        wanted = lists["cuts" if method in (*CENTROIDS, *CUTS) else "groups"]
+        wanted.small.extend({"method": method, **more} for more in ({}, PROMISE, PERSONS, LEAVE_OUT))
+        wanted.large.append({"method": method, **PROMISE})
+        wanted.read_only.append(method)
     return lists
 
 
-def compile_all(lists: str) -> None:
+LISTS = {"quick": quick, "every": every}
+
+
+def compile_all(name: str) -> None:
     """Compile in two processes, unless that has been done since the kernels changed."""
     from kohort.kernels import _cache_folder
 
     folder = _cache_folder()
     if folder is None:
         return
-    done = folder / f"compiled-{lists}-{_state()}"
+    done = folder / f"compiled-{name}-{_state()}"
     if not done.exists():
-        commands = [[sys.executable, "-m", "tests.compile_kernels", lists, name] for name in ("cuts", "groups")]
+        commands = [[sys.executable, "-m", "tests.compile_kernels", name, part] for part in ("cuts", "groups")]
         running = [subprocess.Popen(command, cwd=Path(__file__).parents[1]) for command in commands]
-        if not any(process.wait() for process in running):
+        ended = [process.wait() for process in running]
+        if not any(ended):
             done.touch()
 
 
 def _state() -> str:
-    """Of what the cache goes by: this file, and the time when each kernel's file was changed."""
+    """Changes with this file and with whatever makes numba compile anew: the time at which a kernel's file was written."""
     import kohort.kernels
 
     files = sorted(Path(kohort.kernels.__file__).parent.rglob("*.py"))
@@ -75,26 +98,32 @@ def _state() -> str:
     return sha256("\n".join([Path(__file__).read_text(encoding="utf-8"), *times]).encode()).hexdigest()[:16]
 
 
-def run(jobs: Jobs) -> None:
+def run(wanted: Wanted) -> None:
     import pyarrow as pa
 
     import kohort as kh
+    from kohort.engines.disk.engine import DiskEngine
+    from kohort.methods import METHODS
+    from kohort.progress import Progress
+    from kohort.testing import inputs_untouched
+    from kohort.testing.engine_contracts import released
 
-    for values, asked in jobs:
+    for values, asked in (*product([SMALL], wanted.small), *product([LARGE], wanted.large)):
         rows = range(max(ROWS, 2 * values))
-        table = pa.table(
-            {
-                "a": [row * 7 % values for row in rows],
-                "b": [f"b{row % 5}" for row in rows],
-                "s": [f"s{row % 4}" for row in rows],
-                **({"u": [row // 2 for row in rows]} if "unit" in asked else {}),
-            }
-        )
-        try:
-            kh.anonymize(table, quasi=["a", "b"], sensitive="s", k=3, seed=1, **asked)
-        except kh.KohortError as error:  # a method that has no such promise
-            sys.stderr.write(f"{asked}: {error}\n")
+        columns: dict[str, list[Any]] = {"a": [row * 7 % values for row in rows], "b": [f"b{row % 5}" for row in rows]}
+        columns["s"] = [f"s{row % 4}" for row in rows]
+        if "unit" in asked:
+            columns["u"] = [row // 2 for row in rows]
+        if "quasi" in asked:
+            del columns["b"]
+        job = kh.Job.build(**{"quasi": ["a", "b"], "sensitive": "s", "k": 3, "seed": 1, **asked})
+        if asked.get("engine") == "disk":
+            released(DiskEngine(job, Progress(1), AT_ONCE), pa.table(columns))
+        else:
+            kh.anonymize(pa.table(columns), job)
+    for method in wanted.read_only:
+        inputs_untouched(METHODS[method])
 
 
 if __name__ == "__main__":
-    run({"quick": quick, "every": every}[sys.argv[1]]()[sys.argv[2]])
+    run(LISTS[sys.argv[1]]()[sys.argv[2]])

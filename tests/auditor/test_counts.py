@@ -24,7 +24,7 @@ def fits(one, other):
     told=st.lists(st.tuples(*[st.sampled_from([None, "*", "", "a", "b"])] * 3), min_size=1, max_size=30),
     k=st.integers(2, 4),
 )
-def test_audit_counts_like_anybody(told, k):
+def test_audit_matches_plain_counts(told, k):
     classes = Counter(told)
     candidates = min(sum(count for other, count in classes.items() if fits(one, other)) for one in classes)
     table = pa.table({name: pa.array(values, pa.string()) for name, values in zip("xyz", zip(*told, strict=True), strict=True)})

@@ -98,7 +98,7 @@ def shown(value: str | None, held: int, k: int) -> str:
 
 @settings(max_examples=40)
 @given(rows=tables, k=st.integers(2, 6))
-def test_the_figures_are_those_of_a_plain_count(rows, k):
+def test_figures_match_plain_counts(rows, k):
     names = ["q", "r", "s", "t"]
     table = pa.table({name: pa.array(column, pa.string()) for name, column in zip(names, zip(*rows, strict=True), strict=True)})
     evidence = kh.audit(table, quasi=["q", "r"], sensitive=["s", "t"], missing="?", k=k, threads=1)

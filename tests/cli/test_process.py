@@ -147,7 +147,7 @@ def census(folder: Path, rows: int) -> Path:
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory) -> Path:
-    return census(tmp_path_factory.mktemp("census"), 2_000_000)
+    return census(tmp_path_factory.mktemp("census"), 1_000_000)
 
 
 def test_ctrl_c_while_the_release_is_written(tmp_path):

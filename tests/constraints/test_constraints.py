@@ -118,7 +118,7 @@ def bound(values, persons, k, asked, extra=()):
 @pytest.mark.parametrize("rows_each", [1, 3], ids=["rows", "persons"])
 @QUICK
 @given(data=st.data())
-def test_groups_stand_as_plain_counts_say(promise, rows_each, data):
+def test_groups_keep_promises_as_plain_counts_say(promise, rows_each, data):
     values = ["a", *data.draw(st.lists(VALUES, min_size=5, max_size=40))]
     persons = data.draw(st.permutations([row // rows_each for row in range(len(values))]))
     labels = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(values), max_size=len(values))))
@@ -144,7 +144,7 @@ def test_groups_stand_as_plain_counts_say(promise, rows_each, data):
 @pytest.mark.parametrize("promise", PROMISES)
 @settings(QUICK, max_examples=15)
 @given(data=st.data(), made=oracles.tables())
-def test_mondrian_under_a_promise_is_the_plain_version(promise, rows_each, relaxed, data, made):
+def test_mondrian_under_a_promise_matches_the_oracle(promise, rows_each, relaxed, data, made):
     columns, measures = made
     rows = len(next(iter(columns.values())))
     values = ["a", *data.draw(st.lists(VALUES, min_size=rows - 1, max_size=rows - 1))]

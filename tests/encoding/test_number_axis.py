@@ -177,9 +177,15 @@ def require_true_text(members, texts, step):
 
 @pytest.mark.parametrize("method", ["mondrian", pytest.param("auto", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("kind", "step"), [("integers", 7), ("integers", None), ("decimals", 0.1)])
-def test_bins_publish_true_ends_on_the_grid(kind, step, method):
+def test_bins_publish_true_ends_on_the_grid(kind, step, method, monkeypatch):
+    """More distinct numbers than codes share them; what is published ends on the grid.
+
+    Only mondrian is asked at the true limit: `auto` takes ten times as long for the same answer.
+    """
+    codes = 65_535 if method == "mondrian" else 6_553
+    monkeypatch.setattr("kohort.encoding.encode.MOST_NUMBERS", codes)
     draw = np.random.default_rng(3)
-    values = draw.permutation(np.unique(draw.integers(-(10**6), 10**6, 90_000))[:70_000]).tolist()
+    values = draw.permutation(np.unique(draw.integers(-(10**6), 10**6, codes + 25_000))[: codes + 4_465]).tolist()
     values = values if kind == "integers" else [value / 100 for value in values]
     values[:6] = [None] * 6
     table = pa.table({"a": values, "b": draw.integers(0, 2, len(values))})
@@ -336,7 +342,7 @@ def test_mondrian_cuts_by_the_widths_that_are_published():
 
 @settings(QUICK, max_examples=50)
 @given(made=oracles.tables(), k=st.integers(2, 4), relaxed=st.booleans())
-def test_mondrian_on_grids_as_in_the_book(made, k, relaxed):
+def test_mondrian_on_grids_matches_the_oracle(made, k, relaxed):
     columns, measures = made
     steps = {name: step for name, step in {"few": 2, "half": 0.5, "wide": 2**10}.items() if name in columns}
     measures = [

@@ -24,11 +24,11 @@ from tests.inspection.inspected import roles
         ("Last Name", "identifier", "a person's name"),
     ],
 )
-def test_what_names_say(name, role, meaning):
+def test_column_names_suggest_roles(name, role, meaning):
     assert hint(name) == (role, meaning)
 
 
-def test_words_of_a_name():
+def test_column_names_are_split_into_words():
     assert words_of("birthDate_1") == ["birth", "date", "1"]
     assert words_of("ÄlterEé💉") == ["alter", "ee"]
 

@@ -10,7 +10,7 @@ from tests.inspection.inspected import visits
 # --- what is found
 
 
-def test_risk_is_that_of_pandas():
+def test_risk_matches_pandas_groupby():
     table = kh.datasets.hospital(3000).table
     inspection = kh.inspect(table)
     frame, risk = table.to_pandas(), inspection.risk
@@ -25,7 +25,7 @@ def test_risk_is_that_of_pandas():
         assert alone[tuple(name for name in risk.quasi if name in worst.columns)] == worst.unique
 
 
-def test_risk_in_persons_is_that_of_pandas():
+def test_risk_in_persons_matches_pandas_groupby():
     table = visits(persons=450)
     risk, frame = kh.inspect(table).risk, table.to_pandas()
     assert (risk.counted_in, risk.total) == ("persons", 450)

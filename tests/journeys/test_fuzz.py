@@ -17,7 +17,7 @@ CHUNK = 25  # cases a test: enough of them to spread over the cores, few enough 
 
 
 @pytest.mark.parametrize("first", [pytest.param(n, marks=pytest.mark.slow if n >= FIRST else ()) for n in range(0, CASES, CHUNK)])
-def test_whatever_is_asked(tmp_path, first):
+def test_wrong_requests_are_refused_cleanly(tmp_path, first):
     """No crash, no half file, no cell in a message, no success for what is wrong."""
     failed = []
     for number in range(first, min(first + CHUNK, CASES)):

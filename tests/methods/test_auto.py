@@ -102,7 +102,7 @@ def test_small_k_tries_merging(k, starts):
     assert set(starts_of({"x": list(range(40)), "y": [7 * n % 40 for n in range(40)]}, k).starts) == starts
 
 
-def test_a_dear_promise_tries_other_starts():
+def test_an_expensive_promise_tries_other_starts():
     """The value follows the number, so that cuts part the values; where it does not, cuts are as good as without it."""
     x = list(range(60))
     dear = {"x": x, "s": ["a" if n < 30 else "b" for n in x]}

@@ -54,7 +54,7 @@ def of_size(k):
 @BOTH
 @QUICK
 @given(made=oracles.tables(most=30), k=st.integers(2, 5), suppress=st.sampled_from([0, 0, 0.1, 0.3]), doubled=st.booleans())
-def test_labels_and_text_of_the_plain_version(method, made, k, suppress, doubled):
+def test_labels_and_text_match_the_oracle(method, made, k, suppress, doubled):
     columns, measures = made
     rows = len(next(iter(columns.values())))
     k, budget = min(k, rows), int(Fraction(str(suppress)) * rows)

@@ -54,7 +54,7 @@ def test_published_errors(public_data, name):
 
 @given(table=oracles.tables(), k=st.integers(2, 6), weigh=st.booleans(), data=st.data())
 @QUICK
-def test_by_range_as_the_plain_version(table, k, weigh, data):
+def test_mdav_by_range_matches_the_oracle(table, k, weigh, data):
     columns, measures = table
     weights = [data.draw(st.sampled_from([1, 2, 4])) if weigh else 1 for _ in columns]
     plain = kmeans_oracles.Table(list(columns.values()), measures, k, 0, weights)
@@ -74,7 +74,7 @@ def test_by_range_as_the_plain_version(table, k, weigh, data):
     weight=st.sampled_from([1, 4]),
 )
 @QUICK
-def test_by_deviation_as_the_plain_version(columns, k, weight):
+def test_mdav_by_deviation_matches_the_oracle(columns, k, weight):
     rows = len(columns[0])
     if rows < k:
         return

@@ -161,7 +161,7 @@ def test_missing_beside_present_is_the_widest_of_all():
 @RELAXED
 @QUICK
 @given(made=oracles.tables(), k=st.integers(2, 6))
-def test_labels_of_the_plain_version(relaxed, made, k):
+def test_labels_match_the_oracle(relaxed, made, k):
     columns, measures = made
     k = min(k, len(next(iter(columns.values()))))
     hierarchy = {"tree": oracles.TREE} if "tree" in columns else {}
@@ -201,7 +201,7 @@ def test_codes_of_32_bits(relaxed):
 
 @RELAXED
 @pytest.mark.parametrize("seed", [1, 2])
-def test_a_census_of_the_plain_version(relaxed, seed):
+def test_mondrian_of_a_census_matches_the_oracle(relaxed, seed):
     table = datasets.census(2_000, quasi=6, seed=seed)
     draw = random.Random(seed)
     columns = {name: [None if draw.random() < 0.02 else value for value in table[name].to_pylist()] for name in ("q2", "q5")}

@@ -128,7 +128,7 @@ def test_no_rows():
 
 @QUICK
 @given(made=oracles.tables(), k=st.integers(2, 5), doubled=st.booleans())
-def test_labels_of_the_plain_version(made, k, doubled):
+def test_labels_match_the_oracle(made, k, doubled):
     columns, measures = made
     k = min(k, len(next(iter(columns.values()))))
     weights = [2 if doubled and number == 0 else 1 for number in range(len(columns))]

@@ -179,7 +179,7 @@ def told_columns(source, release):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_columns_are_as_far_apart_as_loops_over_records_find(seed):
+def test_column_distances_match_loops_over_records(seed):
     table, labels = drawn(seed)
     source, release, schema = published(table, labels, hierarchy=TREES)
     found = measured(source, release, schema)
@@ -196,7 +196,7 @@ def test_columns_are_as_far_apart_as_loops_over_records_find(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_pairs_and_correlations_change_as_loops_over_records_find(seed):
+def test_pair_distances_match_loops_over_records(seed):
     table, labels = drawn(seed)
     source, release, schema = published(table, labels, hierarchy=TREES)
     found, columns = measured(source, release, schema), told_columns(source, release)

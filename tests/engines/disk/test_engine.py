@@ -43,7 +43,7 @@ needs_data = pytest.mark.skipif(not os.environ.get("KOHORT_DATA"), reason="needs
 def test_adult_comes_out_the_same(method, k, promised):
     """Its first rows: `make bench-identity` takes all, and all engines."""
     sample = datasets.adult(datasets.ADULT_B, ["occupation"])
-    table, also = with_originals(sample.table.slice(0, 8_000), list(datasets.ADULT_B))
+    table, also = with_originals(sample.table.slice(0, 4_000), list(datasets.ADULT_B))
     job = Job.build(sample.job, method=method, k=k, block=1_000, seed=7, **promised, **also)
     expected = released(MemoryEngine(job, Progress(2)), table)
     found = released(DiskEngine(job, Progress(2), 2_000), table)

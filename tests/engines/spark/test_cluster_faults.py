@@ -32,9 +32,9 @@ pytestmark = SPARK_TESTS
 )
 def test_a_cluster_gives_the_same_release(tmp_path, asked):
     """Of some rows: `make bench-identity` takes all, and more jobs."""
-    sample = datasets.adult(datasets.ADULT_B, ["occupation"]) if os.environ.get("KOHORT_DATA") else datasets.hospital(8_000)
+    sample = datasets.adult(datasets.ADULT_B, ["occupation"]) if os.environ.get("KOHORT_DATA") else datasets.hospital(4_000)
     quasi = [name for name, column in sample.job.columns.items() if column.role == "quasi"]
-    table, also = with_originals(sample.table.slice(0, 8_000), quasi)
+    table, also = with_originals(sample.table.slice(0, 4_000), quasi)
     pq.write_table(table, tmp_path / "t.parquet")
     job = Job.build(sample.job, **{"k": 10, "seed": 7, "block": 1_000, **asked, **also})
     expected = released(MemoryEngine(job, Progress(2)), table)
@@ -49,8 +49,8 @@ def test_a_worker_dies_in_the_middle(cluster, cluster_session, tmp_path, monkeyp
 
     The last test of this cluster, which has one worker from here on.
     """
-    table = datasets.census(60_000, quasi=4)
-    pq.write_table(table, tmp_path / "t.parquet", row_group_size=5_000)
+    table = datasets.census(30_000, quasi=4)
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=2_500)
     asked: dict[str, Any] = {"quasi": ["q1", "q2", "q3", "q4"], "sensitive": "s1", "k": 5, "seed": 7}
     job = Job.build(**asked, method="k-member", block=2_000)
     expected = rows_of(kh.anonymize(table, job).table)

@@ -32,7 +32,7 @@ def parts_of(columns, k, steps, **asked):
 
 @QUICK
 @given(table=plain.asked(), k=st.integers(2, 4), steps=st.sampled_from([1, 20]), objective=OBJECTIVES)
-def test_cuts_are_those_of_the_plain_reading(table, k, steps, objective):
+def test_cuts_match_the_oracle(table, k, steps, objective):
     columns, measures, asked = table
     if rows_in(columns) < k:
         return
@@ -44,7 +44,7 @@ def test_cuts_are_those_of_the_plain_reading(table, k, steps, objective):
 
 @settings(QUICK, max_examples=40)
 @given(table=plain.asked(most=60), k=st.integers(2, 4), steps=st.sampled_from([1, 2, 20]), objective=OBJECTIVES)
-def test_larger_tables_too(table, k, steps, objective):
+def test_cuts_of_larger_tables_match_the_oracle(table, k, steps, objective):
     """In these a wrong measure, or a candidate that is passed over, shows more often than in small ones."""
     columns, measures, asked = table
     if rows_in(columns) >= k:

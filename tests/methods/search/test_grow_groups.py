@@ -38,7 +38,7 @@ def partition(columns, method, k, *, seed=0, suppress=0.0, **option):
 
 @QUICK
 @given(made=oracles.tables(most=20), k=st.integers(2, 5), seed=SEEDS, random_seeds=st.booleans())
-def test_k_member_is_the_plain_reading(made, k, seed, random_seeds):
+def test_k_member_matches_the_oracle(made, k, seed, random_seeds):
     columns, measures = made
     table = plain.Table(columns.values(), measures)
     if table.rows < k:
@@ -50,7 +50,7 @@ def test_k_member_is_the_plain_reading(made, k, seed, random_seeds):
 
 @QUICK
 @given(made=oracles.tables(most=24), k=st.integers(2, 5), parts=st.integers(1, 9))
-def test_gccg_is_the_plain_reading(made, k, parts):
+def test_gccg_matches_the_oracle(made, k, parts):
     columns, measures = made
     table = plain.Table(columns.values(), measures)
     if table.rows < k:
@@ -62,7 +62,7 @@ def test_gccg_is_the_plain_reading(made, k, parts):
 
 @QUICK
 @given(made=oracles.tables(most=20), k=st.integers(2, 5), seed=SEEDS, start=st.sampled_from(["classes", "records"]))
-def test_kaca_is_the_plain_reading(made, k, seed, start):
+def test_kaca_matches_the_oracle(made, k, seed, start):
     columns, measures = made
     table = plain.Table(columns.values(), measures)
     if table.rows >= k:
@@ -77,7 +77,7 @@ def test_kaca_is_the_plain_reading(made, k, seed, start):
     limit=st.sampled_from([0.0, 0.125, 0.25, 0.5, 1.0]),
     share=st.sampled_from([0.0, 0.2, 0.5]),
 )
-def test_threshold_is_the_plain_reading(made, k, seed, limit, share):
+def test_threshold_matches_the_oracle(made, k, seed, limit, share):
     columns, measures = made
     table = plain.Table(columns.values(), measures)
     expected = plain.threshold(table, k, seed, limit, int(share * table.rows + 1e-9))

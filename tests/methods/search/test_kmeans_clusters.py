@@ -65,7 +65,7 @@ def oracle(method, columns, measures, k, seed, weights=None, quasi=None):
 @pytest.mark.parametrize("method", ALL)
 @given(table=oracles.tables(), k=st.integers(2, 6), seed=st.integers(0, 2**40), weigh=st.booleans(), data=st.data())
 @QUICK
-def test_as_the_plain_version(method, table, k, seed, weigh, data):
+def test_kmeans_methods_match_the_oracle(method, table, k, seed, weigh, data):
     columns, measures = table
     names = list(columns)
     weights = [data.draw(st.sampled_from([1, 2, 4])) if weigh else 1 for _ in names]

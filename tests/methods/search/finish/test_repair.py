@@ -50,7 +50,7 @@ def plain_repair(columns, measures, labels, stands):
 
 @QUICK
 @given(data=st.data(), made=oracles.tables(most=14), k=st.integers(2, 4), different=st.integers(1, 3))
-def test_repair_is_the_plain_version(data, made, k, different):
+def test_repair_matches_the_oracle(data, made, k, different):
     columns, measures = made
     rows = len(next(iter(columns.values())))
     secrets = data.draw(st.lists(st.sampled_from("abc"), min_size=rows, max_size=rows))
