@@ -7,9 +7,9 @@ import sys
 
 NOT_A_SCRIPT = """
 import pyarrow as pa
-from kohort.auditor import Layout
+from kohort.auditor import ViewColumns
 from kohort.verification.duckdb_views import release_view
-with release_view(pa.table({"q": ["a"]}), None, Layout(["q"], [], []), 1) as run:
+with release_view(pa.table({"q": ["a"]}), None, ViewColumns(["q"], [], []), 1) as run:
     print(run("SELECT current_setting('enable_progress_bar')")[0][0])
 """
 

@@ -35,7 +35,7 @@ def interval(text: str) -> PublishedInterval | None:
     """The interval that a text stands for; None if it is not one.
 
     >>> interval("[37 - 42]"), interval("-1.5"), interval("young")
-    (Interval(low=37, high=42), Interval(low=-1.5, high=-1.5), None)
+    (PublishedInterval(low=37, high=42), PublishedInterval(low=-1.5, high=-1.5), None)
     """
     if text == ROOT:
         return EVERYTHING
