@@ -183,7 +183,9 @@ class _Tree(NamedTuple):
         cut = self.nodes.cut[node]
         if self.decisions.reason[cut] == DEALT:
             return []
-        return list(dict.fromkeys(axis for axis in self.decisions.axes[cut].tolist() if axis >= 0))
+        number_of = {axis.name: number for number, axis in enumerate(self.points.axes)}
+        axes = [axis for axis in self.decisions.axes[cut].tolist() if axis >= 0]
+        return list(dict.fromkeys(number_of.get(self._name(axis), axis) for axis in axes))  # a label may be an axis as well
 
     def _name(self, axis: int) -> str:
         """The axis after the last is the column whose values are to stay together."""
