@@ -43,6 +43,17 @@ def total_cost(points: Points, labels: NDArray[np.int64], tables: AxisTables) ->
     return int(costs @ np.bincount(labels[labels >= 0])) + int(np.count_nonzero(labels < 0)) * int(tables.full.sum())
 
 
+def merged_groups(before: NDArray[np.int64], after: NDArray[np.int64]) -> int:
+    """How many of some groups were merged with others: they are gone, but not because all of their rows were suppressed.
+
+    >>> merged_groups(np.array([0, 0, 1, 1, 2, 2, 3]), np.array([0, 0, 0, 0, -1, -1, 1]))
+    1
+    """
+    sizes, kept = np.bincount(before[before >= 0]), np.bincount(before[(before >= 0) & (after >= 0)])
+    suppressed = np.count_nonzero(sizes) - np.count_nonzero(kept)
+    return int(np.count_nonzero(sizes) - suppressed - np.count_nonzero(np.bincount(after[after >= 0])))
+
+
 def merged(labels: NDArray[np.int64], goes_to: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
     """Groups renumbered 0, 1, ... in their order, after those that `goes_to` says were merged into others."""
     moved = labels if goes_to is None else np.append(goes_to, -1)[labels]

@@ -58,6 +58,8 @@ class Points:
     """The column whose values are to stay together, never published from here."""
     wanted: Wanted | None = None
     """What a workload asks, for cuts that answer it."""
+    record_decisions: bool = False
+    """Whether methods that cut keep their cuts, for an explanation. The groups are the same either way."""
 
     @cached_property
     def some_missing(self) -> tuple[bool, ...]:

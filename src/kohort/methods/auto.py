@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.constraints.constraints import Constraints
-from kohort.encoding.groups import total_cost
+from kohort.encoding.groups import merged_groups, total_cost
 from kohort.encoding.points import Points
 from kohort.methods import k_member, mdav, merge, top_down
 from kohort.methods.method import Method, Options, Partition
@@ -38,26 +38,28 @@ def partition(points: Points, constraints: Constraints, _options: AutoOptions, s
         return total_cost(searched, labels, tables)
 
     tried = list(_starts(points, constraints, seed, progress, cost))
-    name, labels = min(tried, key=lambda start: cost(start[1]))
-    return Partition(labels, start=name, starts=tuple(name for name, _labels in tried))
+    best = min(tried, key=lambda start: cost(start.labels))
+    starts = tuple(start.start for start in tried)
+    return Partition(best.labels, start=best.start, starts=starts, decisions=best.decisions, merged=best.merged)
 
 
 def _starts(
     points: Points, constraints: Constraints, seed: int, progress: Progress, cost: Callable[[NDArray[np.int64]], int]
-) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    def start(method: Method, constraints: Constraints) -> tuple[str, NDArray[np.int64]]:
+) -> Iterator[Partition]:
+    def start(method: Method, constraints: Constraints) -> Partition:
         made = made_by(method, points, constraints, method.options(), seed, progress)
-        return method.name, repair(points, constraints, made.labels, progress)
+        labels = repair(points, constraints, made.labels, progress)
+        return Partition(labels, start=method.name, decisions=made.decisions, merged=merged_groups(made.labels, labels))
 
     if points.objective == "square-error":
         yield start(mdav.METHOD, constraints)
         return
-    name, cut = start(top_down.METHOD, constraints)
-    yield name, cut
+    cut = start(top_down.METHOD, constraints)
+    yield cut
     is_expensive = False
     if constraints.beyond_k:
-        _name, plain = start(top_down.METHOD, constraints.k_alone())
-        is_expensive = cost(cut) > DEAR * cost(plain)
+        plain = start(top_down.METHOD, constraints.k_alone())
+        is_expensive = cost(cut.labels) > DEAR * cost(plain.labels)
     if is_expensive or constraints.k <= MERGED_UP_TO:
         yield start(merge.METHOD, constraints)
     if is_expensive and constraints.compared_with_table:

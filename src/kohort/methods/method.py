@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from kohort.constraints.constraints import Constraints
 from kohort.encoding.points import Points
+from kohort.methods.search.decisions import Decisions, Improvement
 from kohort.progress import Progress
 from kohort.schema.promises import DEFINITIONS
 
@@ -42,6 +43,18 @@ class Partition:
     """Those that were tried."""
     notes: tuple[str, ...] = ()
     """What was done and why, in sentences."""
+    decisions: Decisions | None = None
+    """The cuts, before repair and improvement; None if they were not recorded, or the method does not cut."""
+    improvement: Improvement | None = None
+    """What improvement changed; None if there was none."""
+    merged: int = 0
+    """How many groups were merged with others because they were not valid."""
+
+    def of_rows(self, rows: NDArray[np.int64]) -> Partition:
+        """The same groups in a table where each row has another number: `rows[i]` is that of row i."""
+        labels = np.empty_like(self.labels)
+        labels[rows] = self.labels
+        return replace(self, labels=labels, decisions=None if self.decisions is None else self.decisions.of_rows(rows))
 
     def with_suppressed_group(self) -> Partition:
         """The suppressed rows as one group more, the last."""

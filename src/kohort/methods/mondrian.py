@@ -18,7 +18,7 @@ from pydantic import Field
 from kohort.constraints.constraints import Constraints
 from kohort.encoding.points import Points
 from kohort.methods.method import Method, Options, Partition
-from kohort.methods.search.median_cuts import cut_table
+from kohort.methods.search.median_cuts import recorded_cuts
 from kohort.progress import Progress
 
 
@@ -31,7 +31,8 @@ class MondrianOptions(Options):
 def partition(points: Points, constraints: Constraints, options: MondrianOptions, seed: int, progress: Progress) -> Partition:
     """Cut until no cut is allowed; classes are numbered left to right."""
     del seed  # nothing here is random
-    return Partition(cut_table(points, constraints, progress, relaxed=options.relaxed))
+    cuts = recorded_cuts(points, constraints, progress, relaxed=options.relaxed, record=points.record_decisions)
+    return Partition(cuts.labels, decisions=cuts.decisions)
 
 
 METHOD = Method(

@@ -10,20 +10,21 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kohort.constraints.constraints import Constraints
-from kohort.encoding.groups import total_cost
+from kohort.encoding.groups import merged_groups, total_cost
 from kohort.encoding.points import Points
 from kohort.encoding.row_order import block_number, own_seed
 from kohort.errors import PromiseError
 from kohort.methods.method import Method, Partition
 from kohort.methods.search import finish as finishing
+from kohort.methods.search.decisions import Cuts, Decisions, Improvement, SweepCount
 from kohort.methods.search.improve import improve
-from kohort.methods.search.median_cuts import cut_table
+from kohort.methods.search.median_cuts import recorded_cuts
 from kohort.progress import Progress, Task
 
 
@@ -68,12 +69,32 @@ class RunSummary:
     tried: frozenset[str] = frozenset()
     costs: tuple[int, int] = (0, 0)
     """Before and after improvement."""
+    groups: tuple[int, int] = (0, 0)
+    """Before and after improvement."""
+    sweeps: int = 0
+    """Of improvement."""
+    merged: int = 0
+    """Groups that were merged with others because they were not valid."""
 
     def __add__(self, other: RunSummary) -> RunSummary:
         taken = dict(Counter(self.taken) + Counter(other.taken))
         costs = self.costs[0] + other.costs[0], self.costs[1] + other.costs[1]
         counts = self.rows + other.rows, self.blocks + other.blocks, self.suppressed + other.suppressed
-        return RunSummary(*counts, taken, self.tried | other.tried, costs)
+        groups = self.groups[0] + other.groups[0], self.groups[1] + other.groups[1]
+        sweeps, merged = self.sweeps + other.sweeps, self.merged + other.merged
+        return RunSummary(*counts, taken, self.tried | other.tried, costs, groups, sweeps, merged)
+
+
+class _Finished(NamedTuple):
+    """A method's groups after repair, suppression and improvement."""
+
+    before: NDArray[np.int64]
+    """Valid groups, before improvement."""
+    after: NDArray[np.int64]
+    decisions: Decisions | None
+    """The cuts of the method that led to them."""
+    merged: int
+    sweeps: int = 0
 
 
 @dataclass(frozen=True)
@@ -96,24 +117,51 @@ class Run:
         made = self._made(points, constraints, self.seed)
         if made.boxes is not None:
             return made
-        before, after = self._finished(made, points, constraints, self.seed, block=False)
-        labels = finishing.repair_without_suppressed(points, constraints, after, self.progress)
-        return Partition(labels, notes=self.notes(points, constraints, self._summary(points, made, before, after)))
+        finished = self._finished(made, points, constraints, self.seed, block=False)
+        return self._partition(points, constraints, finished.after, self._summary(points, made, finished), finished.decisions)
 
     def in_blocks(self, points: Points, constraints: Constraints) -> Partition:
         """Block by block, each by itself."""
-        labels, summary = self.of_part(points, constraints)
-        labels = finishing.repair_without_suppressed(points, constraints, labels, self.progress)
-        return Partition(labels, blocks=summary.blocks, notes=self.notes(points, constraints, summary))
+        cuts, summary = self._block_by_block(points, constraints)
+        whole = self._partition(points, constraints, cuts.labels, summary, cuts.decisions)
+        return replace(whole, blocks=summary.blocks)
+
+    def _partition(
+        self,
+        points: Points,
+        constraints: Constraints,
+        groups: NDArray[np.int64],
+        summary: RunSummary,
+        decisions: Decisions | None,
+    ) -> Partition:
+        """The groups as they are valid in the whole release, with what led to them."""
+        labels = finishing.repair_without_suppressed(points, constraints, groups, self.progress)
+        improvement = None
+        if self.rounds:
+            whole = _cost_of_all(points, summary.rows)
+            improvement = Improvement(summary.sweeps, summary.groups, (summary.costs[0] / whole, summary.costs[1] / whole))
+        return Partition(
+            labels,
+            notes=self.notes(points, constraints, summary),
+            decisions=decisions,
+            improvement=improvement,
+            merged=summary.merged + merged_groups(groups, labels),
+        )
 
     def of_part(self, points: Points, constraints: Constraints) -> tuple[NDArray[np.int64], RunSummary]:
         """A part of a table that cuts have made, in blocks: it comes out the same whatever the other parts are."""
         if not self.method.in_blocks:
             made = self._made(points, constraints, self.seed)
             return made.labels, RunSummary(points.rows, 1)
-        blocks = rows_of_blocks(cut_table(points, constraints, self.progress, largest=self.block))
+        cuts, summary = self._block_by_block(points, constraints)
+        return cuts.labels, summary
+
+    def _block_by_block(self, points: Points, constraints: Constraints) -> tuple[Cuts, RunSummary]:
+        cuts = recorded_cuts(points, constraints, self.progress, largest=self.block, record=points.record_decisions)
+        blocks = rows_of_blocks(cuts.labels)
         labels = [np.empty(0, np.int64)] * len(blocks)
         summaries = [RunSummary()] * len(blocks)
+        inside_blocks: list[Decisions | None] = [None] * len(blocks)
 
         def work(number: int) -> Task:
             def task() -> Iterable[Task]:
@@ -123,20 +171,24 @@ class Run:
                     made = self._made(inside, bound, own)
                 except PromiseError as error:
                     raise PromiseError(f"In a block of {inside.rows:,} rows (--block, 0 = none): {error}") from None
-                before, labels[number] = self._finished(made, inside, bound, own, block=True)
-                summaries[number] = self._summary(inside, made, before, labels[number])
+                finished = self._finished(made, inside, bound, own, block=True)
+                labels[number], summaries[number] = finished.after, self._summary(inside, made, finished)
+                if finished.decisions is not None:
+                    inside_blocks[number] = finished.decisions.of_rows(blocks[number])
                 return ()
 
             return task
 
         self.progress.run([work(number) for number in range(len(blocks))])
-        return _joined(blocks, labels), sum(summaries, RunSummary())
+        decisions = None if cuts.decisions is None else cuts.decisions.grown(cuts.labels, inside_blocks)
+        return Cuts(_joined(blocks, labels), decisions), sum(summaries, RunSummary())
 
     def notes(self, points: Points, constraints: Constraints, summary: RunSummary) -> tuple[str, ...]:
         """What was done and why, in sentences."""
         return *self._ignored(points), *_chosen(summary), *_fell(points, constraints, summary, self.rounds)
 
-    def _summary(self, points: Points, made: Partition, before: NDArray[np.int64], after: NDArray[np.int64]) -> RunSummary:
+    def _summary(self, points: Points, made: Partition, finished: _Finished) -> RunSummary:
+        before, after = finished.before, finished.after
         taken, suppressed = {made.start: 1} if made.start else {}, int(np.count_nonzero(after < 0))
         costs = (0, 0)
         if self.rounds:
@@ -144,7 +196,9 @@ class Run:
             tables = searched.costs()
             first = total_cost(searched, before, tables)
             costs = first, first if after is before else total_cost(searched, after, tables)
-        return RunSummary(points.rows, 1, suppressed, taken, frozenset(made.starts), costs)
+        groups = int(before.max(initial=-1)) + 1, int(after.max(initial=-1)) + 1
+        tried = frozenset(made.starts)
+        return RunSummary(points.rows, 1, suppressed, taken, tried, costs, groups, finished.sweeps, finished.merged)
 
     def _ignored(self, points: Points) -> list[str]:
         """That an objective or a workload was named which nothing went by."""
@@ -159,24 +213,23 @@ class Run:
     def _made(self, points: Points, constraints: Constraints, seed: int) -> Partition:
         return made_by(self.method, points, constraints, self.options, seed, self.progress)
 
-    def _finished(
-        self, made: Partition, points: Points, constraints: Constraints, seed: int, *, block: bool
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The method's groups as they may stand, and after improvement."""
+    def _finished(self, made: Partition, points: Points, constraints: Constraints, seed: int, *, block: bool) -> _Finished:
+        """The method's groups as they are valid, and after improvement."""
         if not self.rounds:
             labels = finishing.finish(points, constraints, made.labels, self.progress, block=block)
-            return labels, labels
+            return _Finished(labels, labels, made.decisions, made.merged + merged_groups(made.labels, labels))
         all_stay = replace(constraints, suppress=0) if constraints.valid_groups(made.labels).all() else constraints
         before = finishing.finish(points, all_stay, made.labels, self.progress, block=block)
-        after = improve(points, all_stay, before, self.rounds, seed, self.progress)
+        count = SweepCount()
+        after = improve(points, all_stay, before, self.rounds, seed, self.progress, count)
         if constraints.budget:
             fewer = self._without_outliers(points, constraints, seed)
             searched, tables = points.searched(), points.searched().costs()
-            if total_cost(searched, fewer, tables) < total_cost(searched, after, tables):
-                return before, fewer
-        return before, after
+            if total_cost(searched, fewer.after, tables) < total_cost(searched, after, tables):
+                return fewer._replace(before=before)
+        return _Finished(before, after, made.decisions, made.merged + merged_groups(made.labels, before), count.ran)
 
-    def _without_outliers(self, points: Points, constraints: Constraints, seed: int) -> NDArray[np.int64]:
+    def _without_outliers(self, points: Points, constraints: Constraints, seed: int) -> _Finished:
         """The method over the rows that are left when outliers are: found in groups twice as large, which can spare some."""
         twice = replace(constraints, promise=constraints.promise.model_copy(update={"k": 2 * constraints.k}), suppress=0)
         large = np.zeros(points.rows, np.int64)
@@ -185,10 +238,13 @@ class Run:
         labels = finishing.suppress_records(points, constraints, large, constraints.budget, self.progress)
         kept = np.flatnonzero(labels >= 0)
         inside, bound = points.take(kept), replace(constraints.take(kept), suppress=0)
-        if bound.valid_groups(np.zeros(len(kept), np.int64)).all():
-            before = finishing.finish(inside, bound, self._made(inside, bound, seed).labels, self.progress, block=True)
-            labels[kept] = improve(inside, bound, before, self.rounds, seed, self.progress)
-        return labels
+        if not bound.valid_groups(np.zeros(len(kept), np.int64)).all():
+            return _Finished(labels, labels, None, 0)
+        made, count = self._made(inside, bound, seed), SweepCount()
+        before = finishing.finish(inside, bound, made.labels, self.progress, block=True)
+        labels[kept] = improve(inside, bound, before, self.rounds, seed, self.progress, count)
+        decisions = None if made.decisions is None else made.decisions.of_rows(kept)
+        return _Finished(labels, labels, decisions, made.merged + merged_groups(made.labels, before), count.ran)
 
 
 def rows_of_blocks(labels: NDArray[np.int64]) -> list[NDArray[np.int64]]:
@@ -223,9 +279,12 @@ def _fell(points: Points, constraints: Constraints, summary: RunSummary, rounds:
     stay = ["Nobody was left out: that would have lost more."] if constraints.budget and not summary.suppressed else []
     if points.objective == "square-error":
         return [f"Improved the square error by effort {rounds}.", *stay]
-    searched = points.searched()
-    whole = max(int(searched.costs().full.sum()) * summary.rows, 1)
-    first, last = (cost / whole for cost in summary.costs)
+    first, last = (cost / _cost_of_all(points, summary.rows) for cost in summary.costs)
     how = f"fell from {first:.4f} to {last:.4f}" if last < first else f"stays {first:.4f}: nothing better was found"
-    counted = "weighted " if len(set(searched.weights)) > 1 else ""
+    counted = "weighted " if len(set(points.searched().weights)) > 1 else ""
     return [f"Improved by effort {rounds}: {counted}{points.objective} loss in the search {how}.", *stay]
+
+
+def _cost_of_all(points: Points, rows: int) -> int:
+    """What so many rows cost if nothing of them is published, in the units of the search."""
+    return max(int(points.searched().costs().full.sum()) * rows, 1)

@@ -13,7 +13,7 @@ from kohort.constraints.constraints import Constraints
 from kohort.encoding.groups import total_cost
 from kohort.encoding.points import Points
 from kohort.methods.method import Method, Options, Partition
-from kohort.methods.search.gain_cuts import STEPS, split_table
+from kohort.methods.search.gain_cuts import STEPS, recorded_splits
 from kohort.progress import Progress
 
 
@@ -25,8 +25,10 @@ def partition(points: Points, constraints: Constraints, _options: TopDownOptions
     """Cut by gain; boxes or straight, whichever loses less."""
     searched = points.searched()
     tables = searched.costs()
-    both = [split_table(searched, constraints, steps, progress) for steps in (1, STEPS)]
-    return Partition(min(both, key=lambda labels: total_cost(searched, labels, tables)))
+    record = points.record_decisions
+    both = [recorded_splits(searched, constraints, steps, progress, record=record) for steps in (1, STEPS)]
+    best = min(both, key=lambda cuts: total_cost(searched, cuts.labels, tables))
+    return Partition(best.labels, decisions=best.decisions)
 
 
 METHOD = Method(

@@ -246,7 +246,7 @@ def _recut(
         for i in range(rows.size):
             order[i] = i
         steps, noise = search.steps if attempt % 2 else 1, search.noise if attempt > 1 else 0.0
-        found, cost = split(k, promised, rows, workspace, np.int64(0), steps, noise, rng_state, limit)
+        found, cost = split(k, promised, rows, workspace, np.int64(0), steps, noise, rng_state, limit, None)
         if cost < limit:
             limit, parts = np.int64(cost), found
             for part in range(found):

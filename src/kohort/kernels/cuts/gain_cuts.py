@@ -26,6 +26,7 @@ from kohort.kernels.cuts.cut_workspace import (
     rank_width,
     tree_cost,
 )
+from kohort.kernels.cuts.recorded_cuts import GAIN, RecordedCuts, keep_cut
 
 RETRIES = 4  # cuts that are tried where one may not be made
 
@@ -49,6 +50,7 @@ def split(
     noise: float,  # by how much a gain is taken for larger, at most
     rng_state: NDArray[np.uint64],  # IN OUT (1): the state of the random numbers
     limit: Whole,  # cost at which it need not go on
+    recorded: RecordedCuts | None,  # OUT, by places in `order`; None = nobody asks for an explanation
 ) -> tuple[int, Whole]:
     """Cut until no cut is allowed or gains: how many parts there are, and what all records cost."""
     rank, runs, many_runs, counts, near, box = (
@@ -78,7 +80,7 @@ def split(
             shake = noise if attempt == 0 else max(noise, 1.0)
             own, inside = _best_box(
                 rank, runs, many_runs, counts, near, box, kept, depth, order, of_axis, ends, gap, begin, end, k, smallest,
-                steps, shake, rng_state,
+                steps, shake, rng_state, recorded,
             )  # fmt: skip
             if inside == 0:
                 break
@@ -93,6 +95,10 @@ def split(
             many += 1
             cost += (end - begin) * own
             continue
+        if recorded is not None:
+            keep_cut(recorded, begin, middle, end, recorded.steps[0], GAIN)
+            for step in range(1, inside):
+                recorded.axes[middle, step] = recorded.steps[step]
         for j in range(2 * columns + 2):
             opened[waiting + 1, j] = opened[waiting, j]
         opened[waiting, 1] = opened[waiting + 1, 0] = middle
@@ -144,6 +150,7 @@ def _best_box(
     steps: int,
     noise: float,
     rng_state: NDArray[np.uint64],
+    recorded: RecordedCuts | None,
 ) -> tuple[Whole, int]:
     """What one record of the part costs; how often those were kept that should leave it, or 0 if none should."""
     total = many = end - begin
@@ -184,6 +191,8 @@ def _best_box(
         )
         if axis < 0:
             break
+        if recorded is not None:
+            recorded.steps[step] = axis
         if gain > best:
             best, inside = gain, step + 1
         left = 0

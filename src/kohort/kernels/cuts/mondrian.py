@@ -16,9 +16,11 @@ from kohort.kernels import kernel
 from kohort.kernels.core.packed import BitLayout
 from kohort.kernels.core.widths import AxisTables, width
 from kohort.kernels.cuts.guarded_cuts import Guard, guarded_cut, halves_are_valid
+from kohort.kernels.cuts.recorded_cuts import DEALT, WIDEST, WORKLOAD, RecordedCuts, keep_cut
 from kohort.kernels.cuts.workload_cuts import Asking, find_cuts
 
 DEPTH = 64  # the larger half waits while the smaller is cut, so at most log2(rows) pieces wait
+NO_CUT = (-1, -1, WIDEST)
 CONSTANT, REFUSED = np.int64(-1), np.int64(-2)  # widths of an axis with one code, and of one without an allowed cut
 TILE = 2048  # rows whose words stay in the first-level cache while every axis looks at them
 
@@ -176,18 +178,18 @@ def cut_once(
     values: NDArray[np.int64],  # scratch, as long as the longest axis
     counts: NDArray[np.int64],  # scratch, as long as the longest axis
     asking: Asking | None,  # a workload whose answers come first
-) -> int:
-    """Cut the partition first..last once; the row where its right half begins, or -1 if no cut is allowed."""
+) -> tuple[int, int | np.int64, int]:
+    """Cut the partition first..last once: the row where its right half begins, or -1 if no cut is allowed; the axis; why."""
     rows = last - first
     if rows < 2 * k:
-        return -1
+        return NO_CUT
     here = words[side]
     _bounds(here, layout, first, last, box)
     axis_count = layout.axes
     if asking is not None:
-        middle = _cut_for_answers(words, ids, layout, first, last, side, axes, k, guard, box, values, counts, asking)
+        middle, for_axis = _cut_for_answers(words, ids, layout, first, last, side, axes, k, guard, box, values, counts, asking)
         if middle >= 0 or asking.only:
-            return middle
+            return middle, for_axis, WORKLOAD
     for j in range(axis_count):
         box[2, j] = width(axes, j, box[0, j], box[1, j]) if box[0, j] < box[1, j] else CONSTANT
     for _ in range(axis_count):
@@ -196,7 +198,7 @@ def cut_once(
             if box[2, j] > box[2, axis]:
                 axis = j
         if box[2, axis] == REFUSED or (box[2, axis] == CONSTANT and not relaxed):
-            return -1
+            return NO_CUT
         word, shift, mask = layout.word[axis], layout.shift[axis], layout.mask[axis]
         distinct = _frequency_set(here[word], first, last, shift, mask, box[0, axis], box[1, axis], values, counts)
         at_cut = rows
@@ -215,11 +217,11 @@ def cut_once(
                 here, ids[side], words[1 - side], ids[1 - side], first, last,
                 word, shift, mask, np.uint64(values[position]), at_cut, first + left,
             )  # fmt: skip
-            return first + left
+            return first + left, axis, DEALT if box[2, axis] == CONSTANT else WIDEST
         if box[2, axis] == CONSTANT:  # dealing equal rows was not allowed either
-            return -1
+            return NO_CUT
         box[2, axis] = REFUSED
-    return -1
+    return NO_CUT
 
 
 @kernel
@@ -237,14 +239,14 @@ def _cut_for_answers(
     values: NDArray[np.int64],
     counts: NDArray[np.int64],
     asking: Asking,
-) -> int:
-    """Cut where the workload gains most and both sides may stand; -1 if it gains nowhere."""
+) -> tuple[int, int | np.int64]:
+    """Cut where the workload gains most and both sides may stand, and the axis; -1 if it gains nowhere."""
     here, wanted, gains = words[side], asking.wanted, asking.gains
     find_cuts(here, ids[side], layout, first, last, axes, k, asking, box)
     while True:
         best = np.argmax(gains)
         if gains[best] <= 0:
-            return -1
+            return -1, -1
         gains[best] = 0.0
         axis: int | np.int64 = np.int64(0)
         while wanted.cut_first[axis + 1] <= best:
@@ -258,7 +260,7 @@ def _cut_for_answers(
             here, ids[side], words[1 - side], ids[1 - side], first, last,
             word, shift, mask, np.uint64(wanted.cut[best]), last - first, first + left,
         )  # fmt: skip
-        return first + left
+        return first + left, axis
 
 
 @kernel
@@ -288,12 +290,15 @@ def cut_all(
     asking: Asking | None,
     begins: NDArray[np.bool_],  # OUT (rows): True where a class begins
     state: NDArray[np.int64],  # OUT state[0] = rows done; IN state[1] = stop now
+    recorded: RecordedCuts | None,  # OUT; None = nobody asks for an explanation
 ) -> None:
     """Cut the partition first..last until no cut is allowed."""
     waiting = np.empty((DEPTH, 3), np.int64)
     depth = 0
     while True:
-        middle = cut_once(words, ids, layout, first, last, side, axes, k, guard, relaxed, box, values, counts, asking)
+        middle, axis, reason = cut_once(
+            words, ids, layout, first, last, side, axes, k, guard, relaxed, box, values, counts, asking
+        )
         if middle < 0:
             close(ids, first, last, side, begins)
             state[0] += last - first
@@ -302,6 +307,8 @@ def cut_all(
             depth -= 1
             first, last, side = waiting[depth, 0], waiting[depth, 1], waiting[depth, 2]
             continue
+        if recorded is not None:
+            keep_cut(recorded, first, middle, last, axis, reason)
         side = 1 - side
         if middle - first <= last - middle:
             waiting[depth, 0], waiting[depth, 1], waiting[depth, 2] = middle, last, side

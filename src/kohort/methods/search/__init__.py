@@ -2,5 +2,6 @@
 
 `median_cuts` and `gain_cuts` split a table, `grow_groups` builds groups record by record, `kmeans_clusters` and `features` serve
 the k-means variants, `full_domain_levels` the methods that recode a whole column. `finish` repairs and suppresses groups that
-fail, `improve` lowers the loss of finished groups. Compiled loops are in `kohort.kernels`.
+fail, `improve` lowers the loss of finished groups. `decisions` keeps what they decided, for an explanation. Compiled loops are
+in `kohort.kernels`.
 """

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from kohort.constraints.constraints import Constraints
 from kohort.encoding.groups import grouped_rows
 from kohort.encoding.points import Points
+from kohort.methods.search.decisions import Cuts, Decisions
 from kohort.progress import Progress
 
 if TYPE_CHECKING:
@@ -22,27 +23,38 @@ LEAST = (4_096, 256, 0)  # parts smaller than this are laid out anew before they
 
 def split_table(points: Points, constraints: Constraints, steps: int, progress: Progress) -> NDArray[np.int64]:
     """A label per row: parts that no cut improves, or none is allowed in."""
+    return recorded_splits(points, constraints, steps, progress).labels
+
+
+def recorded_splits(points: Points, constraints: Constraints, steps: int, progress: Progress, *, record: bool = False) -> Cuts:
+    """As `split_table`, with the cuts themselves if `record`."""
     from kohort.kernels.cuts.cut_workspace import lay_out
     from kohort.kernels.cuts.gain_cuts import split
+    from kohort.kernels.cuts.recorded_cuts import room_for
 
     tables, workspace, promised = points.costs(), workspace_for(points, constraints, points.rows), promised_by(constraints)
     labels, rng_state, no_limit = np.zeros(points.rows, np.int64), np.zeros(1, np.uint64), np.iinfo(np.int64).max
+    decisions = Decisions.uncut(np.arange(points.rows)) if record else None
     for least in LEAST:
+        before, inside = labels.copy() if record else labels, list[Decisions | None]()
         order, first = grouped_rows(labels)
         groups = 0
         for begin, end in zip(first[:-1].tolist(), first[1:].tolist(), strict=True):
             progress.check()
-            rows, many = order[begin:end], 1
+            rows, many, cuts = order[begin:end], 1, None
             if end - begin >= max(least, 2 * constraints.k):
                 lay_out(tables, points.codes, rows, workspace)
-                many, _cost = split(constraints.k, promised, rows, workspace, least, steps, 0.0, rng_state, no_limit)
+                cuts = room_for(len(rows), steps) if record else None
+                many, _cost = split(constraints.k, promised, rows, workspace, least, steps, 0.0, rng_state, no_limit, cuts)
                 parts = np.repeat(np.arange(many), np.diff(workspace.parts[:many], axis=1)[:, 0])
                 indices = np.concatenate([np.arange(*part) for part in workspace.parts[:many].tolist()])
                 labels[rows[workspace.order[indices]]] = groups + parts
             else:
                 labels[rows] = groups
             groups += many
-    return labels
+            inside.append(None if cuts is None else Decisions.of(rows[workspace.order[: len(rows)]], cuts))
+        decisions = None if decisions is None else decisions.grown(before, inside)
+    return Cuts(labels, decisions)
 
 
 def promised_by(constraints: Constraints) -> Promised | None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kohort.constraints.constraints import Constraints
 from kohort.encoding.points import Points
+from kohort.methods.search.decisions import Cuts, Decisions
 from kohort.progress import Progress, Task
 
 if TYPE_CHECKING:
@@ -35,12 +36,27 @@ def cut_table(
     """A label per row: parts that cannot be cut, or that have no more rows than `largest`. What a workload gains by comes
     first; with `answering` nothing else is cut, and nothing that gains less than this a row.
     """
-    cutting = _Cutting(points, constraints, progress, relaxed=relaxed, largest=largest, answering=answering)
+    return recorded_cuts(points, constraints, progress, relaxed=relaxed, largest=largest, answering=answering).labels
+
+
+def recorded_cuts(
+    points: Points,
+    constraints: Constraints,
+    progress: Progress,
+    *,
+    relaxed: bool = False,
+    largest: int = 0,
+    answering: float | None = None,
+    record: bool = False,
+) -> Cuts:
+    """As `cut_table`, with the cuts themselves if `record`."""
+    cutting = _Cutting(points, constraints, progress, relaxed=relaxed, largest=largest, answering=answering, record=record)
     if points.rows:
         progress.run([partial(cutting.cut, 0, points.rows, 0)])
     labels = np.empty(points.rows, np.int64)
     labels[cutting.ids[0]] = np.cumsum(cutting.begins) - 1
-    return labels
+    recorded = cutting.recorded
+    return Cuts(labels, None if recorded is None else Decisions.of(cutting.ids[0], recorded, makes_blocks=bool(largest)))
 
 
 class _Cutting:
@@ -55,8 +71,10 @@ class _Cutting:
         relaxed: bool,
         largest: int,
         answering: float | None,
+        record: bool,
     ) -> None:
         from kohort.kernels.core.packed import pack
+        from kohort.kernels.cuts.recorded_cuts import room_for
 
         self._points, self._constraints, self._progress = points, constraints, progress
         self._relaxed, self._largest, self._answering = relaxed, largest, answering
@@ -70,6 +88,7 @@ class _Cutting:
         self.ids = np.empty((2, rows), np.uint32 if rows < 2**32 else np.uint64)
         self.ids[0] = np.arange(rows)
         self.begins = np.zeros(rows, np.bool_)
+        self.recorded = room_for(rows, 1) if record else None
         self._tables = points.kernel_tables()
         self._longest = max(axis.size for axis in points.axes)
         self._guards = _Guards(constraints, self._longest)
@@ -77,6 +96,7 @@ class _Cutting:
     def cut(self, first: int, last: int, side: int) -> Iterable[Task]:
         """Cut the part first..last once, or, if it is small, until nothing more can be cut."""
         from kohort.kernels.cuts import mondrian as kernels
+        from kohort.kernels.cuts.recorded_cuts import keep_cut
 
         state, columns, longest, largest = self._progress.slot(), len(self._points.axes), self._longest, self._largest
         scratch = np.empty((3, columns), np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
@@ -85,13 +105,15 @@ class _Cutting:
             rows = (self._words, self.ids, self._layout, first, last, side)
             piece = (*rows, self._tables, self._constraints.k, guard, self._relaxed, *scratch, asking)
             if last - first <= SMALL and not largest:
-                kernels.cut_all(*piece, self.begins, state)
+                kernels.cut_all(*piece, self.begins, state, self.recorded)
                 return ()
-            middle = kernels.cut_once(*piece) if last - first > largest else -1
+            middle, axis, reason = kernels.cut_once(*piece) if last - first > largest else kernels.NO_CUT
         if middle < 0:
             kernels.close(self.ids, first, last, side, self.begins)
             state[0] = 0 if largest else last - first  # what is cut into blocks is not done yet
             return ()
+        if self.recorded is not None:
+            keep_cut(self.recorded, first, middle, last, axis, reason)
         return partial(self.cut, first, middle, 1 - side), partial(self.cut, middle, last, 1 - side)
 
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from kohort.constraints.constraints import Constraints
 from kohort.encoding.points import Points
+from kohort.methods.search.decisions import SweepCount
 from kohort.methods.search.improve.regrouping import regroup
 from kohort.methods.search.improve.square_error import improve_square_error
 from kohort.progress import Progress
@@ -15,9 +16,15 @@ __all__ = ["improve"]
 
 
 def improve(
-    points: Points, constraints: Constraints, labels: NDArray[np.int64], rounds: int, seed: int, progress: Progress
+    points: Points,
+    constraints: Constraints,
+    labels: NDArray[np.int64],
+    rounds: int,
+    seed: int,
+    progress: Progress,
+    count: SweepCount | None = None,
 ) -> NDArray[np.int64]:
-    """Groups that lose less by the points' objective, or the same ones; -1 stays out."""
+    """Groups that lose less by the points' objective, or the same ones; -1 stays out. `count` is told the sweeps."""
     kept = np.flatnonzero(labels >= 0)
     if not rounds or not len(kept):
         return labels
@@ -25,6 +32,6 @@ def improve(
     better = labels.copy()
     if len(kept) < len(labels):
         points, constraints = points.take(kept), constraints.take(kept)
-    better[kept] = search(points.searched(), constraints, labels[kept], rounds, seed, progress)
+    better[kept] = search(points.searched(), constraints, labels[kept], rounds, seed, progress, count or SweepCount())
     progress.check()
     return better

@@ -19,6 +19,7 @@ from kohort.constraints.constraints import Constraints
 from kohort.encoding.groups import grouped_rows, merged, total_cost
 from kohort.encoding.points import Points
 from kohort.encoding.row_order import own_seed, splitmix64
+from kohort.methods.search.decisions import SweepCount
 from kohort.methods.search.gain_cuts import STEPS, promised_by, workspace_for
 from kohort.methods.search.median_cuts import cut_table
 from kohort.progress import Progress, Task
@@ -40,7 +41,13 @@ HOPELESS = 0.9995  # of the cost at the beginning
 
 
 def regroup(
-    points: Points, constraints: Constraints, labels: NDArray[np.int64], rounds: int, seed: int, progress: Progress
+    points: Points,
+    constraints: Constraints,
+    labels: NDArray[np.int64],
+    rounds: int,
+    seed: int,
+    progress: Progress,
+    count: SweepCount,
 ) -> NDArray[np.int64]:
     """Groups that lose less, or the same ones. Every row has a label."""
     tables = points.costs()
@@ -55,6 +62,7 @@ def regroup(
         done[0] = points.rows * sweep // sweeps
         tolerance = TOLERANCE * max(0.0, 1 - sweep / (0.75 * sweeps))
         labels = regrouper.sweep(labels, tolerance, own_seed(seed, sweep), progress)
+        count.ran += 1
         cost = total_cost(points, labels, tables)
         idle = 0 if cost < least or tolerance else idle + 1
         if cost < least:

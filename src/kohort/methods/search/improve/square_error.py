@@ -26,6 +26,7 @@ from kohort.encoding.number_axis import NumericAxis
 from kohort.encoding.points import UNIT, Points
 from kohort.encoding.row_order import own_seed
 from kohort.methods.search.centroid_features import runs_of, shares
+from kohort.methods.search.decisions import SweepCount
 from kohort.methods.search.median_cuts import cut_table
 from kohort.progress import Progress
 
@@ -50,7 +51,13 @@ Labels = NDArray[np.int64]
 
 
 def improve_square_error(
-    points: Points, constraints: Constraints, labels: Labels, rounds: int, seed: int, progress: Progress
+    points: Points,
+    constraints: Constraints,
+    labels: Labels,
+    rounds: int,
+    seed: int,
+    progress: Progress,
+    count: SweepCount | None = None,
 ) -> Labels:
     """The same rows in groups of no more square error, numbered from 0; rows with -1 stay out. Ends if a round gains nothing."""
     labels = merged(labels)
@@ -68,6 +75,8 @@ def improve_square_error(
             seeds = [own_seed(seed, number * sweeps + each) for each in range(sweep, after)]
             labels, gain = search.improve(labels, seeds, LOOSE * max(0.0, 1 - after / (0.8 * sweeps)))
             gained += gain
+            if count is not None:
+                count.ran += after - sweep
             if gained > most + NOISE * search.error:
                 best, most = labels, gained
         if best is before:
