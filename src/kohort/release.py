@@ -83,6 +83,14 @@ class Release:
         """Stage the release beside `path`, audit what was staged, rename it into place; the audit's findings."""
         return self._publication.release_file(location_of(path), force)
 
+    def explain(self, *, progress: Progress | None = None) -> dict[str, Any]:
+        """Why each group was cut where it was, ready for JSON: columns and published values only, never another cell.
+
+        The cuts of Mondrian and top-down (column, values and sizes of both sides, gain), every group, and what repair and
+        improvement changed. Needs the memory engine; the method is run once more.
+        """
+        return self._publication.explain(progress or Progress(self._progress.threads))
+
     def aligned(self) -> AlignedTables:
         """The rows of the source that were released, and the release, in one order. For measuring only: it shows who is who."""
         return self._publication.aligned()

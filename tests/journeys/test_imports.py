@@ -27,7 +27,7 @@ try:
 except SystemExit:
     pass
 """
-RUN_ONLY = {"source", "output", "job_file", "as_json", "save_job", "force"}  # of one run, not of what is asked
+RUN_ONLY = {"source", "output", "job_file", "as_json", "save_job", "explain", "force"}  # of one run, not of what is asked
 
 
 def loaded_by(code: str) -> list[str]:

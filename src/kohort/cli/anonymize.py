@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +13,12 @@ import click
 from kohort.cli.options import ENCODING, LOCATION, MISSING, PATH, PRESETS_TOLD, names, pairs, promise_flags, tree_flags
 from kohort.cli.process import say, watched_run, will_write
 from kohort.cli.verdict import print_checks
-from kohort.errors import KohortError, MachineError
+from kohort.errors import KohortError, MachineError, RequestError
 from kohort.tables.locations import Location
 
 if TYPE_CHECKING:
+    from kohort.job.job import Job
+    from kohort.progress import Progress
     from kohort.release import Release
 
 LITTLE_LEFT = 0.9  # of a cell lost on average, from which a single class is worth a word
@@ -107,9 +111,17 @@ Examples:
 @click.option("--memory", metavar="2GiB", help="How much memory may be taken before rows go to disk, and then. [default: 2GiB]")
 @click.option("--master", metavar="URL", help="Where Spark is to run: local[4], spark://host:7077. [default: as it is set up]")
 @click.option("--save-job", type=PATH, metavar="FILE", help="Save what was asked, with the seed, as TOML or JSON.")
-@click.option("--force", is_flag=True, help="Replace OUTPUT, and the file of --save-job, if they exist.")
+@click.option("--explain", type=PATH, metavar="F.JSON", help="Write why each group was cut where it was. Memory engine only.")
+@click.option("--force", is_flag=True, help="Replace OUTPUT, and the files of --save-job and --explain, if they exist.")
 def anonymize(
-    source: Location, output: Location, job_file: Path | None, as_json: bool, save_job: Path | None, force: bool, **settings: Any
+    source: Location,
+    output: Location,
+    job_file: Path | None,
+    as_json: bool,
+    save_job: Path | None,
+    explain: Path | None,
+    force: bool,
+    **settings: Any,
 ) -> None:
     """Anonymize INPUT into OUTPUT; OUTPUT appears only if its audit passes."""
     from kohort import api
@@ -121,6 +133,8 @@ def anonymize(
     if save_job:
         require_job_file(save_job, force)
         require_other(save_job, [source, *job.files()])
+    if explain:
+        _require_explanation(explain, job, [source, output, save_job, job_file, *job.files()], force=force)
     if job_file and isinstance(output, Path):
         require_other(output, [job_file])
     with watched_run(job.threads) as progress:
@@ -132,6 +146,9 @@ def anonymize(
         _print_release(release)
     if save_job:
         _save(release, save_job)
+    if explain:
+        with watched_run(job.threads) as progress:
+            _explain(release, explain, progress, force=force)
 
 
 def _save(release: Release, file: Path) -> None:
@@ -140,6 +157,32 @@ def _save(release: Release, file: Path) -> None:
     except KohortError as error:
         message = f"{error} The release is in place: {release.output} (seed {release.job.seed})."
         raise MachineError(message) from None
+
+
+def _require_explanation(file: Path, job: Job, others: Sequence[Any], *, force: bool) -> None:
+    """Refuse, before any work is done, an explanation that could not be made or written."""
+    from kohort.tables import staging
+    from kohort.tables.tables import require_other
+
+    if file.suffix.lower() != ".json":
+        raise RequestError(f"An explanation (--explain) is written as .json, not as {file.name!r}.")
+    if job.engine in ("disk", "spark"):
+        raise RequestError(f"Cuts are explained in memory. Leave out --explain, or --engine {job.engine}.")
+    if any(isinstance(other, Path) and os.path.realpath(other) == os.path.realpath(file) for other in others):
+        raise RequestError(f"{file} is named twice. Give the explanation a file of its own.")
+    require_other(file, others)
+    staging.require_free(file, force)
+
+
+def _explain(release: Release, file: Path, progress: Progress, *, force: bool) -> None:
+    from kohort.tables import staging
+
+    try:
+        explanation = release.explain(progress=progress)
+        with staging.staged(file, force) as part:
+            part.write_text(json.dumps(explanation, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    except KohortError as error:
+        raise type(error)(f"{error} The release is in place: {release.output}.") from None
 
 
 def _print_release(release: Release) -> None:

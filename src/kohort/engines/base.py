@@ -79,6 +79,9 @@ class Publication(Protocol):
     def preview(self, rows: NDArray[np.int64]) -> tuple[pa.Table, pa.Table]:
         """These rows of the source, before and after. For the user's own screen only: it shows who is who."""
 
+    def explain(self, progress: Progress) -> dict[str, Any]:
+        """Why the groups are as they are: columns and published values only, ready for JSON."""
+
     def release_table(self) -> tuple[Any, Evidence]:
         """The release as the kind of data frame that the source was, a pyarrow table if it was a file; audited."""
 

@@ -19,10 +19,12 @@ from kohort.encoding import row_order, sensitive
 from kohort.encoding.points import Points
 from kohort.engines.base import Result, counted, require_file
 from kohort.engines.shared.method_run import partition_whole
+from kohort.errors import AuditError
 from kohort.job.job import Job
 from kohort.methods import Partition
 from kohort.progress import Progress
 from kohort.publishing.boxes import boxes_of
+from kohort.publishing.explanation import explain
 from kohort.publishing.published_rows import PublishedRows
 from kohort.publishing.texts import classes_of, texts_of
 from kohort.schema import columns
@@ -108,14 +110,7 @@ class MemoryEngine:
         return points
 
     def partition(self, encoded: MemoryEncoded) -> MemoryPartition:
-        points, constraints = encoded.points, encoded.constraints
-
-        def ties() -> NDArray[np.uint64]:
-            return row_order.ties_of(encoded.table, encoded.schema, self._job.seed or 0)
-
-        with self._progress.step("partition", total=points.rows), self._progress.compiling():
-            made = partition_whole(self._job, encoded.schema, points, constraints, ties, self._progress)
-        return MemoryPartition(encoded, made)
+        return MemoryPartition(encoded, _partition(encoded, self._job, self._progress))
 
     def publish(self, partitioned: MemoryPartition) -> MemoryPublication:
         return MemoryPublication.of(partitioned, self._job, self._progress)
@@ -187,6 +182,16 @@ class MemoryPublication:
         indices = pa.array(np.cumsum(~out) - 1, mask=out)  # nothing, where a row was left out
         return self.encoded.table.take(pa.array(rows)), after.take(indices)
 
+    def explain(self, progress: Progress) -> dict[str, Any]:
+        """The method is run once more and its decisions are recorded: the same job gives the same groups."""
+        encoded = self.encoded
+        encoded = replace(encoded, points=replace(encoded.points, record_decisions=True))
+        again = _partition(encoded, self._job, progress)
+        if not np.array_equal(again.labels, self.partition.labels):
+            raise AuditError("The groups came out differently when they were made again, so they are not explained.")
+        boxes = boxes_of(encoded.points, again, encoded.schema)
+        return explain(encoded.points, again, boxes, encoded.schema, encoded.constraints, self._job.method)
+
     def release_table(self) -> tuple[Any, Evidence]:
         with self._progress.step("publish"):
             table = pa.Table.from_batches(self.published.batches(self.order), self.published.schema)
@@ -217,6 +222,17 @@ class MemoryPublication:
             )
             originals = proof.originals(lambda name: table.column(name).take(pa.array(self.order)), file_format)
             return proof.audit(release, file_format, originals, self._progress.threads)
+
+
+def _partition(encoded: MemoryEncoded, job: Job, progress: Progress) -> Partition:
+    """The groups of the job's method."""
+    points, schema = encoded.points, encoded.schema
+
+    def ties() -> NDArray[np.uint64]:
+        return row_order.ties_of(encoded.table, schema, job.seed or 0)
+
+    with progress.step("partition", total=points.rows), progress.compiling():
+        return partition_whole(job, schema, points, encoded.constraints, ties, progress)
 
 
 def _release_order(labels: NDArray[np.int64], *, keep: bool) -> NDArray[np.int64]:

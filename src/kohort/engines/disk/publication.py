@@ -94,6 +94,12 @@ class DiskPublication:
         order = pa.array(np.argsort(np.concatenate(taken)))
         return pa.concat_tables(befores).take(order), pa.concat_tables(afters).take(order)
 
+    def explain(self, progress: Progress) -> dict[str, Any]:
+        del progress
+        raise RequestError(
+            "Cuts are explained in memory only. Take the memory engine (--engine memory)."
+        )
+
     def release_table(self) -> tuple[Any, Evidence]:
         self._require_room("A release as a table in memory")
         with self._progress.step("publish"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +40,7 @@ def partition_whole(
     order = ordering.canonical_order(points, ties()) if needs_order(job) else None
     inside, bound = (points, constraints) if order is None else (points.take(order), constraints.take(order))
     made = partition_table(job.algorithm, inside, bound, options, seed, job.block, progress, job.rounds)
-    made = replace(made, labels=_put_back(made.labels, order))
+    made = made if order is None else made.of_rows(order)
 
     def class_of_row(partition: Partition) -> NDArray[np.int64]:
         texts = texts_of(schema, points.axes, boxes_of(points, partition, schema))

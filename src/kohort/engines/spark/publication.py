@@ -83,6 +83,12 @@ class SparkPublication:
         del rows
         raise RequestError("The rows of a Spark table have no numbers by which to show them. Take the memory engine.")
 
+    def explain(self, progress: Progress) -> dict[str, Any]:
+        del progress
+        raise RequestError(
+            "Cuts are explained in memory only. Take the memory engine (--engine memory)."
+        )
+
     def release_table(self) -> tuple[Any, Evidence]:
         from pyspark import StorageLevel
 
