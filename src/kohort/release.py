@@ -96,7 +96,10 @@ class Release:
         return self._publication.aligned()
 
     def mine(self, target: str, **settings: Any) -> Mined:
-        """How well models trained on the release predict a column of original rows (`kohort.utility.mining.mine`; extra `ml`)."""
+        """How well models trained on the release predict a column of original rows; needs the extra `ml`.
+
+        Settings: `kohort.utility.models.accuracy.mine`.
+        """
         from kohort.utility.models.accuracy import mine
 
         return mine(self._publication.aligned(), target, **settings)

@@ -1,6 +1,6 @@
-"""Do these groups keep the promise? Fast, on tallies of groups that grow, shrink or are cut, for use inside a search.
+"""Is this group valid? The fast check used during the search, on tallies of groups that grow, shrink or are cut.
 
-This is the method's own conscience, not the proof: the proof is the audit, which shares no code with it.
+The audit repeats every check independently, on the published text, and shares no code with this.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Constraints:
-    """A promise bound to one table: the one question that methods ask is whether a group may stand."""
+    """The promises bound to one table. Methods ask it one question: is this group valid?"""
 
     promise: Promise
     rows: int
@@ -33,7 +33,7 @@ class Constraints:
     units: NDArray[np.int64] | None = None
     """The person of each row; None where each row is one."""
     reference: tuple[NDArray[np.float64], ...] | None = None
-    """Per secret: the share of each value in the whole table, if these rows are only a part of it."""
+    """Per sensitive column: the share of each value in the whole table, if these rows are only a part of it."""
     suppress: float = 0
     """The share of the rows that may be left out."""
 
@@ -54,7 +54,7 @@ class Constraints:
     @property
     def compared_with_table(self) -> bool:
         """Whether a group must be like the whole table."""
-        return any({"t", "beta", "delta"} & set(sensitive_column.promise.requested) for sensitive_column in self.sensitive)
+        return any("shares" in definition.needs for definition in self._definitions())
 
     @property
     def merging_keeps(self) -> bool:
@@ -112,7 +112,7 @@ class Constraints:
 
     @cached_property
     def shares(self) -> tuple[NDArray[np.float64], ...]:
-        """Per secret: the share of each value in the whole table."""
+        """Per sensitive column: the share of each value in the whole table."""
         if self.reference is not None:
             return self.reference
         return tuple(counts / max(counts.sum(), 1) for counts in map(self._counts, self.sensitive))

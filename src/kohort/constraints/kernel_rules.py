@@ -32,7 +32,7 @@ def rules_of(k: int, sensitive: Sequence[SensitiveColumn], shares: Sequence[NDAr
     return Rules(
         k=k,
         persons=persons,
-        shares_count=any(set(one.requested) - {"l"} for one in promises),
+        shares_count=any(DEFINITIONS[name].limits_shares for one in promises for name in one.requested),
         first=first,
         least_distinct=np.array([_least_distinct(one.promise, one.values) for one in sensitive], np.int64),
         of_column=np.array(of_column, np.float64).reshape(-1, 7),
@@ -64,10 +64,10 @@ def _joined(parts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
 
 def _column_rules(promise: SensitivePromise, tree_base: float) -> list[float]:
     """What a group must keep of one column, in the order of the kernels' `of_column`."""
-    rules: dict[str, float] = {"bounded": 0.0}
-    for name in promise.requested:
-        column_rules = DEFINITIONS[name].column_rules
-        rules |= column_rules(promise) if column_rules is not None else {}
+    definitions = [DEFINITIONS[name] for name in promise.requested]
+    rules = {"bounded": float(any(definition.bounds is not None for definition in definitions))}
+    for definition in definitions:
+        rules |= definition.column_rules(promise) if definition.column_rules is not None else {}
     named = ("bounded", "entropy", "recursive_l", "recursive_c", "t")
     return [*(rules.get(name, NOT_REQUESTED) for name in named), DISTANCES[promise.distance], tree_base]
 

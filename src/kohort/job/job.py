@@ -172,7 +172,7 @@ class Job(BaseModel):
         return self.names("sensitive") if self.algorithm.uses_sensitive(self.method_options()) else []
 
     def binding(self) -> dict[str, Any]:
-        """What binding the columns to a table needs to know beside them: the settings of `schema.bind`."""
+        """What binding the columns to a table needs to know beside them: the settings of `kohort.schema.columns.bind`."""
         measured = {*self.measured(), *self.compared()}
         return {"folder": self.hierarchies, "missing": self.missing, "ranges": self.ranges, "measured": measured}
 

@@ -63,7 +63,7 @@ class Partition:
 
 
 PartitionFunction = Callable[[Points, Constraints, Any, int, Progress], Partition]
-"""(points, checks, options, seed, progress) -> Partition. Random numbers are hashes of the seed and a counter."""
+"""(points, constraints, options, seed, progress) -> Partition. Random numbers are hashes of the seed and a counter."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +78,7 @@ class Method:
     options: type[Options]
     partition: PartitionFunction
     promises: tuple[str, ...] = tuple(DEFINITIONS)
-    """Names of `privacy.DEFINITIONS` that it can keep."""
+    """Names of `kohort.schema.promises.DEFINITIONS` that it can keep."""
     uses_row_order: Callable[[Any], bool] = lambda _options: True
     """Whether the labels depend on the order of the rows, given these options; if so they are put in canonical order."""
     asks_while_grouping: bool = False

@@ -59,7 +59,7 @@ def made_by(method: Method, points: Points, constraints: Constraints, options: A
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What happened in some blocks; tales of different parts of a table add up."""
+    """What happened in some blocks; summaries of different parts of a table add up."""
 
     rows: int = 0
     blocks: int = 0

@@ -162,7 +162,7 @@ def promises_kept(method: Method) -> None:
 
 def check_algorithm(name: str) -> None:
     """Every contract of a method."""
-    assert name in METHODS, f"there is no method {name!r}; is it listed in algorithms/__init__.py?"
+    assert name in METHODS, f"there is no method {name!r}; is it listed in methods/__init__.py?"
     for contract in ALGORITHM_CONTRACTS:
         contract(METHODS[name])
     promises_kept(METHODS[name])

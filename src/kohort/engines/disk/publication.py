@@ -96,9 +96,7 @@ class DiskPublication:
 
     def explain(self, progress: Progress) -> dict[str, Any]:
         del progress
-        raise RequestError(
-            "Cuts are explained in memory only. Take the memory engine (--engine memory)."
-        )
+        raise RequestError("Cuts are explained in memory only. Take the memory engine (--engine memory).")
 
     def release_table(self) -> tuple[Any, Evidence]:
         self._require_room("A release as a table in memory")

@@ -187,7 +187,7 @@ def _deviation(coding: Coding, held: Distinct) -> float:
 
 
 def shares_of(sensitive: Sequence[SensitiveColumn], held: Mapping[str, Distinct]) -> Iterator[NDArray[np.float64]]:
-    """Per secret: the share of each value in the whole table."""
+    """Per sensitive column: the share of each value in the whole table."""
     for sensitive_column in sensitive:
         counts = counts_of(sensitive_column, held[sensitive_column.name])
         yield counts / max(counts.sum(), 1)

@@ -1,4 +1,5 @@
 """The Spark engine: rows stay on the cluster; only counts, dictionaries and figures come to the driver. Start with `engine`.
 
-`tasks` is what runs on the workers, `sources` reads tables, `folders` writes releases, `audit` runs the auditor's SQL on Spark.
+`tasks` is what runs on the workers, `sources` reads tables, `release_folder` writes releases, `release_audit` runs
+the auditor's SQL on Spark.
 """

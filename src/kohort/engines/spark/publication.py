@@ -85,9 +85,7 @@ class SparkPublication:
 
     def explain(self, progress: Progress) -> dict[str, Any]:
         del progress
-        raise RequestError(
-            "Cuts are explained in memory only. Take the memory engine (--engine memory)."
-        )
+        raise RequestError("Cuts are explained in memory only. Take the memory engine (--engine memory).")
 
     def release_table(self) -> tuple[Any, Evidence]:
         from pyspark import StorageLevel

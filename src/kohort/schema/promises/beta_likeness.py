@@ -25,7 +25,6 @@ DEFINITION = Definition(
     paper="Cao, Karras, publishing microdata with a robust privacy guarantee, 2012",
     parameters="beta > 0; kind enhanced (at most -ln of the value's share, too) or basic",
     needs=("counts", "shares"),
-    column_rules=lambda _promise: {"bounded": 1.0},
     bounds=_bounds,
 )
 

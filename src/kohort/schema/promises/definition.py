@@ -75,3 +75,8 @@ class Definition:
     """How many different values a group must hold, from the promise and the number of values in the table."""
     shortfall: Callable[[Any, TableCounts], list[str]] | None = None
     """Why not even the whole table as one group keeps the promise, and what could be kept; empty if it does."""
+
+    @property
+    def limits_shares(self) -> bool:
+        """Whether the fast check must look at the share of each value in a group."""
+        return self.column_rules is not None or self.bounds is not None

@@ -20,7 +20,6 @@ DEFINITION = Definition(
     paper="Brickell, Shmatikov, the cost of privacy, 2008",
     parameters="delta > 0",
     needs=("counts", "shares"),
-    column_rules=lambda _promise: {"bounded": 1.0},
     bounds=_bounds,
     distinct=lambda _promise, values: values,
 )

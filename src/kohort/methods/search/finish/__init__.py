@@ -16,7 +16,7 @@ from kohort.methods.search.finish.repair import merge_failing, repair
 from kohort.methods.search.finish.suppress import suppress_failing, suppress_records
 from kohort.progress import Progress
 
-__all__ = ["finish", "merge_failing", "repair", "stand_alone", "suppress_records"]
+__all__ = ["finish", "merge_failing", "repair", "repair_without_suppressed", "suppress_records"]
 
 
 def finish(

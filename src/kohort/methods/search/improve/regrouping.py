@@ -85,7 +85,7 @@ def _sweeps(rows: int, groups: int) -> int:
 
 
 class _Regrouper:
-    """What every sweep needs of the table, and benches that tasks hand on."""
+    """What every sweep needs of the table, and workspaces that tasks hand on."""
 
     def __init__(self, points: Points, constraints: Constraints) -> None:
         self._points, self._constraints, self._tables = points, constraints, points.costs()
