@@ -62,13 +62,8 @@ def test_every_file_that_a_page_names_exists(page):
     gone = [
         name
         for name in named
-        if ("/" in name
-        and not NOT_THERE.search(name)
-        and not any((home / name).exists() for home in homes))
-        or (name.endswith(".py")
-        and "/" not in name
-        and not NOT_THERE.search(name)
-        and name not in known)
+        if ("/" in name and not NOT_THERE.search(name) and not any((home / name).exists() for home in homes))
+        or (name.endswith(".py") and "/" not in name and not NOT_THERE.search(name) and name not in known)
     ]
     assert not gone
 
