@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from kohort.schema import value_types as kinds
+from kohort.schema import type_detection as kinds
 
 STYLES = {
     "YYYY-MM-DD": "%Y-%m-%d",

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kohort.schema.trees import ROOT
-from kohort.schema.value_types import Numbers
+from kohort.schema.type_detection import Numbers
 
 Measure = Literal["height", "leaf"]
 Codes = NDArray[np.unsignedinteger]

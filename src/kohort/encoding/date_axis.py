@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kohort.encoding.axes import Ends, with_missing
 from kohort.encoding.number_axis import NumericAxis
 from kohort.schema import date_formats
-from kohort.schema.value_types import Numbers
+from kohort.schema.type_detection import Numbers
 
 
 @dataclass(frozen=True, eq=False)

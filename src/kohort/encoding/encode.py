@@ -17,11 +17,11 @@ from kohort.encoding.points import Points
 from kohort.encoding.tree_axis import TreeAxis
 from kohort.errors import RequestError, gathered
 from kohort.schema import date_formats as calendars
-from kohort.schema import value_types
+from kohort.schema import type_detection
 from kohort.schema.columns import Column, Schema
 from kohort.schema.tree_rules import ColumnValues, Date, Interval, Rule
 from kohort.schema.trees import flat
-from kohort.schema.value_types import Numbers, Reading
+from kohort.schema.type_detection import Numbers, Reading
 from kohort.tables.tables import as_text
 
 MOST_NUMBERS = 65_535
@@ -181,7 +181,7 @@ def coding_of(held: Distinct, schema: Schema) -> Coding:
 
 def made_axis(held: Distinct, requested: Column, rule: Rule) -> TreeAxis:
     """The axis of a tree that a rule makes from the values."""
-    reading = read_values(held, requested) if isinstance(rule, (Date, Interval)) else value_types.TEXT
+    reading = read_values(held, requested) if isinstance(rule, (Date, Interval)) else type_detection.TEXT
     texts = _texts(held.values, held.name).to_pylist()
     return TreeAxis(held.name, rule.tree(ColumnValues(held.name, texts, held.counts[:-1], reading)), rule.describe())
 
@@ -221,7 +221,7 @@ def _texts(values: pa.Array, name: str) -> pa.Array:
 
 def read_values(held: Distinct, requested: Column) -> Reading:
     """What the values are, as declared or found; refused where they are something else or could be two things."""
-    reading = value_types.read(held.values, requested.value_type, requested.format)
+    reading = type_detection.read(held.values, requested.value_type, requested.format)
     if reading is None:
         raise RequestError(f"Column {held.name!r} of type {held.values.type} cannot be declared {requested.value_type}.")
     if reading.unfit is not None:

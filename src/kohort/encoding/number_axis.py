@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kohort.encoding.axes import Ends, Measure, with_missing
-from kohort.schema.value_types import Numbers
+from kohort.schema.type_detection import Numbers
 
 EXACT_DIGITS = 15
 """A decimal of so many digits comes back from a 64-bit float as it was."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kohort.encoding.axes import Axis, Codes, Measure
 from kohort.encoding.number_axis import NumericAxis, deviation
 from kohort.encoding.tree_axis import TreeAxis
-from kohort.schema.value_types import Numbers
+from kohort.schema.type_detection import Numbers
 
 if TYPE_CHECKING:
     from kohort.kernels.core.widths import AxisTables

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from kohort.encoding.encode import distinct
 from kohort.errors import RequestError
 from kohort.inspection.cell_patterns import NOTHING, Contents, contents_of
-from kohort.schema import value_types
-from kohort.schema.value_types import Reading
+from kohort.schema import type_detection
+from kohort.schema.type_detection import Reading
 from kohort.tables.tables import as_text
 
 TOKENS = ("?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "#N/A", "<NA>", "(null)", "-", "--", ".")
@@ -90,15 +90,15 @@ def profile(column: pa.ChunkedArray, name: str, missing: Sequence[str], tokens: 
     except (RequestError, pa.ArrowException):
         nothing = pa.array([], pa.string()), np.empty(0, np.int64), np.full(len(column), -1, np.int32)
         return Profile(
-            name, stored, len(column), value_types.TEXT, *nothing, unusable=f"values of type {stored} cannot be compared"
+            name, stored, len(column), type_detection.TEXT, *nothing, unusable=f"values of type {stored} cannot be compared"
         )
     absent = _absent(texts, tokens)
     if absent:
         held, indices = distinct(column, name, (*missing, *absent))
         texts = as_text(held.values)
-    reading = value_types.read(held.values) or value_types.TEXT
+    reading = type_detection.read(held.values) or type_detection.TEXT
     if reading.unfit is not None or (reading.question and reading.numbers is None):  # infinite numbers, days of no calendar
-        reading = value_types.TEXT
+        reading = type_detection.TEXT
     counts = held.counts[:-1]
     step = max(1, len(texts) // SAMPLE)
     looked_at = texts.take(pa.array(np.arange(0, len(texts), step))) if step > 1 else texts

@@ -20,7 +20,7 @@ from kohort.schema import trees as hierarchies
 from kohort.schema.promises import SensitivePromise
 from kohort.schema.tree_rules import Rule
 from kohort.schema.trees import Tree
-from kohort.schema.value_types import ValueType
+from kohort.schema.type_detection import ValueType
 
 Role = Literal["quasi", "sensitive", "identifier", "unit", "other", "drop"]
 ROLES: tuple[str, ...] = get_args(Role)

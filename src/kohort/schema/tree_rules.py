@@ -24,7 +24,7 @@ from kohort.errors import RequestError, nearest
 from kohort.schema import date_formats as calendars
 from kohort.schema import trees as hierarchies
 from kohort.schema.trees import ROOT, Tree
-from kohort.schema.value_types import Reading
+from kohort.schema.type_detection import Reading
 
 MOST_DIGITS = 1_000  # of the ends of a band; a 64-bit number with a decimal point has fewer than 700
 MOST_LEVELS = 30  # characters of codes that get a level each

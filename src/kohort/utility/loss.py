@@ -18,7 +18,7 @@ from kohort.encoding.number_axis import NumericAxis
 from kohort.encoding.points import Points
 from kohort.encoding.tree_axis import TreeAxis
 from kohort.publishing.boxes import Boxes
-from kohort.schema.value_types import Numbers
+from kohort.schema.type_detection import Numbers
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from kohort.encoding.encode import Distinct, by_bytes, distinct, made_axis
 from kohort.encoding.tree_axis import TreeAxis
 from kohort.schema import published_text as published
-from kohort.schema import value_types
+from kohort.schema import type_detection
 from kohort.schema.columns import Schema
 from kohort.schema.tree_rules import Rule
 from kohort.schema.trees import ROOT, Tree, flat
-from kohort.schema.value_types import Reading, ValueType
+from kohort.schema.type_detection import Reading, ValueType
 from kohort.tables.tables import as_text
 
 Indices = NDArray[Any]
@@ -115,7 +115,7 @@ class Domain:
         if self.tree is not None:
             at = np.array([*(self.leaf_of[text] for text in as_text(held.values).to_pylist()), 0], np.int64)
         else:
-            reading = value_types.read(held.values, self.value_type, self.format) or value_types.TEXT
+            reading = type_detection.read(held.values, self.value_type, self.format) or type_detection.TEXT
             at = np.append(np.asarray(reading.numbers), 0)
         is_null = np.zeros(len(at), np.bool_)
         is_null[-1] = True  # where missing is looked up: its code is -1
@@ -167,9 +167,9 @@ def domain_of(table: pa.Table, schema: Schema, name: str) -> Domain:
     requested = schema.columns[name]
     held, indices = distinct(table.column(name), name, schema.missing)
     values = held.values
-    reading = value_types.read(values, requested.value_type, requested.format) or value_types.TEXT
+    reading = type_detection.read(values, requested.value_type, requested.format) or type_detection.TEXT
     if reading.unfit is not None or reading.question:
-        reading = value_types.TEXT
+        reading = type_detection.TEXT
     tree = _tree_of(held, schema, reading)
     if reading.numbers is None:
         return Domain(name, reading.value_type, as_text(values).take(_indices(indices)), tree)
@@ -197,7 +197,7 @@ def _numbers_of_leaves(tree: Tree, number_of: Mapping[str, Any], reading: Readin
     """A tree file may have leaves that the column does not hold; if one of them is no number, leaves are not."""
     if all(leaf in number_of for leaf in tree.leaves):
         return np.array([number_of[leaf] for leaf in tree.leaves])
-    again = value_types.read(pa.array(tree.leaves), reading.value_type, form or reading.format)
+    again = type_detection.read(pa.array(tree.leaves), reading.value_type, form or reading.format)
     return None if again is None or again.unfit is not None or again.numbers is None else np.asarray(again.numbers)
 
 
