@@ -49,6 +49,8 @@ def merged_groups(before: NDArray[np.int64], after: NDArray[np.int64]) -> int:
     >>> merged_groups(np.array([0, 0, 1, 1, 2, 2, 3]), np.array([0, 0, 0, 0, -1, -1, 1]))
     1
     """
+    if after is before:
+        return 0
     sizes, kept = np.bincount(before[before >= 0]), np.bincount(before[(before >= 0) & (after >= 0)])
     suppressed = np.count_nonzero(sizes) - np.count_nonzero(kept)
     return int(np.count_nonzero(sizes) - suppressed - np.count_nonzero(np.bincount(after[after >= 0])))

@@ -190,13 +190,13 @@ class Run:
     def _summary(self, points: Points, made: Partition, finished: _Finished) -> RunSummary:
         before, after = finished.before, finished.after
         taken, suppressed = {made.start: 1} if made.start else {}, int(np.count_nonzero(after < 0))
-        costs = (0, 0)
+        costs, groups = (0, 0), (0, 0)
         if self.rounds:
+            groups = int(before.max(initial=-1)) + 1, int(after.max(initial=-1)) + 1
             searched = points.searched()
             tables = searched.costs()
             first = total_cost(searched, before, tables)
             costs = first, first if after is before else total_cost(searched, after, tables)
-        groups = int(before.max(initial=-1)) + 1, int(after.max(initial=-1)) + 1
         tried = frozenset(made.starts)
         return RunSummary(points.rows, 1, suppressed, taken, tried, costs, groups, finished.sweeps, finished.merged)
 
