@@ -26,7 +26,7 @@ from kohort.publishing.explanation import BLOCKS_ONLY, NO_CUTS
 from kohort.testing.sample_tables import QUASI, TREE, large_table, tables
 from tests.recorded_runs import Prepared, prepare
 
-QUICK = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+QUICK = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 LARGE = large_table()
 
 
