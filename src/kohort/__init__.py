@@ -77,7 +77,13 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         message = f"module 'kohort' has no attribute {name!r}"
         raise AttributeError(message)
-    module = import_module(_HOME[name])
+    try:
+        module = import_module(_HOME[name])
+    except ModuleNotFoundError as error:
+        if name != "testing" or error.name != "hypothesis":
+            raise
+        message = "kohort.testing needs hypothesis: pip install 'kohort[testing]'."
+        raise AttributeError(message) from None  # so that help(kohort) shows the rest
     return module if _HOME[name] == f"kohort.{name}" else getattr(module, name)
 
 

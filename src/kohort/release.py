@@ -89,7 +89,9 @@ class Release:
         The cuts of Mondrian and top-down (column, values and sizes of both sides, gain), every group, and what repair and
         improvement changed. Needs the memory engine; the method is run once more.
         """
-        return self._publication.explain(progress or Progress(self._progress.threads))
+        explained = self._publication.explain(progress or Progress(self._progress.threads))
+        facts = {"release": str(self.output) if self.output else None, "promises": self.job.promise.model_dump(exclude_none=True)}
+        return {**facts, "seed": self.job.seed, "notes": list(self.notes), **explained}
 
     def aligned(self) -> AlignedTables:
         """The rows of the source that were released, and the release, in one order. For measuring only: it shows who is who."""

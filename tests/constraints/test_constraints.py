@@ -139,7 +139,7 @@ def test_groups_keep_promises_as_plain_counts_say(promise, rows_each, data):
     assert whole == stands(range(len(values)))
 
 
-@pytest.mark.parametrize("relaxed", [False, True], ids=["strict", "relaxed"])
+@pytest.mark.parametrize("relaxed", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["strict", "relaxed"])
 @pytest.mark.parametrize("rows_each", [1, 2], ids=["rows", "persons"])
 @pytest.mark.parametrize("promise", PROMISES)
 @settings(QUICK, max_examples=15)

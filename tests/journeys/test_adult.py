@@ -79,7 +79,7 @@ def written(adult, k, target, **settings):
 
 
 @pytest.mark.parametrize("relaxed", [False, True], ids=["strict", "relaxed"])
-@pytest.mark.parametrize("k", [2, 5, 10, 25, 50, 100])
+@pytest.mark.parametrize("k", [10, *(pytest.param(k, marks=pytest.mark.slow) for k in (2, 5, 25, 50, 100))])
 def test_the_written_file(adult, k, relaxed, tmp_path):
     release = written(adult, k, tmp_path / "out.csv", method="mondrian", option={"relaxed": relaxed})
     if (adult[0], k, relaxed) == ("A", 10, False):

@@ -52,7 +52,6 @@ TESTED_ELSEWHERE = {
     "publishing/boxes.py": "utility/test_loss.py: published text of given groups",
     "publishing/published_rows.py": "tables/frames/test_arrow_table.py: cells of other rows are left behind",
     "publishing/texts.py": "utility/test_loss.py: published text of given groups",
-    "release.py": "journeys/test_first_contact.py: what anonymize returns",
     "report/audit_figures.py": "report/test_homogeneity_text.py: figures that an audit prints",
     "report/comparison_rows.py": "report/test_comparison_page.py: rows of a comparison's table",
     "schema/promises/": "schema/promises/test_promises.py: every promise, and constraints/test_constraints.py: its fast check",

@@ -164,7 +164,7 @@ def test_the_obvious_tree_of_education_gives_other_clusters():
     assert ages_of_clusters(MORE_WORKERS, "obvious") != ages_of_clusters(MORE_WORKERS, "A2")
 
 
-@pytest.mark.parametrize("k", range(3, 11))
+@pytest.mark.parametrize("k", [3, *(pytest.param(k, marks=pytest.mark.slow) for k in range(4, 11))])
 def test_paper_001_table_10_mean_size_of_clusters(public_data, k):
     with gzip.open(public_data / "adult" / "adult_gccg5_30725.csv.gz", "rt", encoding="utf-8") as text:
         rows = list(csv.DictReader(text))

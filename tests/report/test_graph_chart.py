@@ -26,7 +26,7 @@ def overlapping(texts: list[Any]) -> list[tuple[str, str]]:
     return [(one, other) for (one, box), (other, below) in pairs if box.overlaps(below)]
 
 
-@pytest.mark.parametrize("classes", [1, 3, MOST_CLASSES])
+@pytest.mark.parametrize("classes", [3, *(pytest.param(many, marks=pytest.mark.slow) for many in (1, MOST_CLASSES))])
 @pytest.mark.parametrize("names", [["a"], ["Brain Cancer", "$x_1^2$", "W" * 70, "two\nlines", None], ODD])
 def test_nothing_is_cut_off_or_written_over(names, classes):
     rows = 4 * len(names) * classes

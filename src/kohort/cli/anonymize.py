@@ -148,7 +148,11 @@ def anonymize(
         _save(release, save_job)
     if explain:
         with watched_run(job.threads) as progress:
-            _explain(release, explain, progress, force=force)
+            found = _explain(release, explain, progress, force=force)
+        if not as_json:
+            say(f"{explain}: {len(found['cuts']):,} cuts explained, by columns and published values only.")
+            if found["note"]:
+                say(found["note"])
 
 
 def _save(release: Release, file: Path) -> None:
@@ -165,22 +169,23 @@ def _require_explanation(file: Path, job: Job, others: Sequence[Any], *, force: 
     from kohort.tables.tables import require_other
 
     if file.suffix.lower() != ".json":
-        raise RequestError(f"An explanation (--explain) is written as .json, not as {file.name!r}.")
+        raise RequestError(f"An explanation (--explain) is a .json file; {str(file)!r} is not.")
     if job.engine in ("disk", "spark"):
-        raise RequestError(f"Cuts are explained in memory. Leave out --explain, or --engine {job.engine}.")
+        raise RequestError(f"The {job.engine} engine cannot explain cuts. Leave out --explain, or take --engine memory.")
     if any(isinstance(other, Path) and os.path.realpath(other) == os.path.realpath(file) for other in others):
-        raise RequestError(f"{file} is named twice. Give the explanation a file of its own.")
+        raise RequestError(f"The run reads or writes {file} already. Give the explanation a file of its own.")
     require_other(file, others)
     staging.require_free(file, force)
 
 
-def _explain(release: Release, file: Path, progress: Progress, *, force: bool) -> None:
+def _explain(release: Release, file: Path, progress: Progress, *, force: bool) -> dict[str, Any]:
     from kohort.tables import staging
 
     try:
         explanation = release.explain(progress=progress)
         with staging.staged(file, force) as part:
             part.write_text(json.dumps(explanation, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            return explanation
     except KohortError as error:
         raise type(error)(f"{error} The release is in place: {release.output}.") from None
 

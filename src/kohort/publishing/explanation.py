@@ -25,8 +25,8 @@ from kohort.schema.columns import Schema
 from kohort.schema.trees import ROOT
 
 DIGITS = 6  # of a gain
-NO_CUTS = "This method does not cut the table, so there are no cuts to explain."
-BLOCKS_ONLY = "This method does not cut the table. The cuts are those that made the blocks it worked on."
+NO_CUTS = "The groups were not made by cuts, so there are no cuts to explain."
+BLOCKS_ONLY = "The groups were not made by cuts. The cuts are those that made the blocks in which the method worked."
 TOO_LITTLE = 1e-6  # of a width: columns that differ by less are equally wide
 
 
@@ -41,11 +41,15 @@ def explain(
     tree = _Tree.of(points, partition, boxes, schema, constraints)
     decisions = partition.decisions
     note = NO_CUTS if decisions is None else BLOCKS_ONLY if len(decisions.reason) and decisions.makes_blocks.all() else None
+    leaves = [] if tree is None else tree.leaves(partition.labels, constraints)
+    others = len(boxes.sizes) - len({group for leaf in leaves for group in leaf["groups"]})
+    if note is None and others:
+        note = f"{others:,} of {len(boxes.sizes):,} groups are in no leaf: repair or improvement formed them after the cuts."
     return {
         "method": method,
         "note": note,
         "cuts": [] if tree is None else tree.cuts(),
-        "leaves": [] if tree is None else tree.leaves(partition.labels, constraints),
+        "leaves": leaves,
         "loss": None if tree is None else {"one_group": _rounded(tree.loss_of_all), "leaves": _rounded(tree.loss_of_leaves)},
         "groups": _groups(points, boxes, schema),
         "improvement": _improvement(points, partition),
@@ -151,15 +155,16 @@ class _Tree(NamedTuple):
             axes = self._axes(node)
             gain = losses[node] - losses[left[node]] - losses[right[node]]
             share = widths[axes[0]][node] if axes and axes[0] < len(widths) else 1.0
+            sides = [self._side(numbers, texts, int(side[node]), axes) for side in (left, right)]
             cut = {
                 "node": int(numbers[node]),
                 "rows": int(self.rows[node]),
                 "column": self._name(axes[0]) if axes else None,
                 "also": [self._name(axis) for axis in axes[1:]],
-                "left": self._side(numbers, texts, int(left[node]), axes),
-                "right": self._side(numbers, texts, int(right[node]), axes),
+                "left": sides[0],
+                "right": sides[1],
                 "gain": _rounded(gain),
-                "why": self._why(node, axes, float(share), float(gain)),
+                "why": self._why(node, axes, float(share), float(gain), is_same=sides[0]["values"] == sides[1]["values"]),
             }
             found.append(cut)
         return found
@@ -198,7 +203,7 @@ class _Tree(NamedTuple):
         found: dict[str, Any] = {"node": int(numbers[node]), "rows": int(self.rows[node]), "values": values[0] if axes else ROOT}
         return {**found, "also": also} if also else found
 
-    def _why(self, node: int, axes: list[int], share: float, gain: float) -> str:
+    def _why(self, node: int, axes: list[int], share: float, gain: float, *, is_same: bool) -> str:
         """One plain sentence, or two."""
         from kohort.kernels.cuts.recorded_cuts import DEALT, GAIN, WORKLOAD
 
@@ -213,20 +218,22 @@ class _Tree(NamedTuple):
         if reason == GAIN:
             return self._why_by_gain(axes, gain)
         weighted = " (weighted)" if len(set(self.points.weights)) > 1 else ""
-        size = f"{100 * share:.0f} % of the whole table's"
+        size = f"{100 * share:.0f} % of its range in the whole table"
         if self.wider[node]:
             others = ", ".join(self.wider[node])
-            why = f"{column} has the widest range of values that can be cut{weighted}: {size}. No cut of {others} is allowed."
+            why = f"{column} has the widest range of values that can be cut{weighted}: {size}."
+            why += f" A cut by {others} would break a promise."
         else:
             why = f"{column} has the widest range of values left in this part{weighted}: {size}."
-        return first + why
+        same = " Both sides show the same text: the cut lies between values below it." if is_same else ""
+        return f"{first}{why} It is cut at the median.{same}"
 
     def _why_by_gain(self, axes: list[int], gain: float) -> str:
         columns = [self._name(axis) for axis in axes]
         if axes[0] >= len(self.points.axes):
             return f"This cut keeps rows with the same value of {columns[0]} together."
         much = f"{100 * gain:.2f} %" if gain >= 0.0001 else "less than 0.01 %"
-        lowers = f"lowers the loss most: by {much} of all cells"
+        lowers = f"lowers the loss most: it keeps {much} of the table's detail"
         if len(columns) == 1:
             return f"Of the cuts that were tried, this one by {columns[0]} {lowers}."
         return f"Taking the rows out that are alike in {', '.join(columns)} {lowers}; the other rows lose no more than before."
