@@ -3,7 +3,8 @@
 The tree of cuts was made before repair, suppression and improvement, so its parts have ends that the release may not show.
 Every range is therefore widened to ends that the release shows, and every label to one at or above a published one
 (`published_ranges`). Gains are computed from the widened ranges as well: not even the arithmetic knows an unpublished value.
-A part with fewer than k rows, or persons, is not shown.
+A part with fewer than k rows, or persons, is not shown. Where rows were suppressed no cuts are shown at all: the sizes of parts,
+compared with those of the published groups, would show where the suppressed rows were.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from kohort.schema.trees import ROOT
 
 DIGITS = 6  # of a gain
 NO_CUTS = "The groups were not made by cuts, so there are no cuts to explain."
+WITHHELD = "Rows were suppressed. The cuts were made with these rows, and could show where they were: they are not listed."
 BLOCKS_ONLY = "The groups were not made by cuts. The cuts are those that made the blocks in which the method worked."
 TOO_LITTLE = 1e-6  # of a width: columns that differ by less are equally wide
 
@@ -38,9 +40,10 @@ def explain(
     `partition` and `boxes` are those that are published; `partition.decisions` is there if `points.record_decisions` was set
     when the groups were made.
     """
-    tree = _Tree.of(points, partition, boxes, schema, constraints)
-    decisions = partition.decisions
+    suppressed, decisions = _suppressed(partition), partition.decisions
+    tree = None if suppressed else _Tree.of(points, partition, boxes, schema, constraints)
     note = NO_CUTS if decisions is None else BLOCKS_ONLY if len(decisions.reason) and decisions.makes_blocks.all() else None
+    note = WITHHELD if suppressed and decisions is not None else note
     leaves = [] if tree is None else tree.leaves(partition.labels, constraints)
     others = len(boxes.sizes) - len({group for leaf in leaves for group in leaf["groups"]})
     if note is None and others:
@@ -53,7 +56,7 @@ def explain(
         "loss": None if tree is None else {"one_group": _rounded(tree.loss_of_all), "leaves": _rounded(tree.loss_of_leaves)},
         "groups": _groups(points, boxes, schema),
         "improvement": _improvement(points, partition),
-        "repair": {"merged_groups": partition.merged, "suppressed_rows": _suppressed(partition)},
+        "repair": {"merged_groups": partition.merged, "suppressed_rows": suppressed},
     }
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import kohort as kh
@@ -78,3 +80,33 @@ def test_an_arrow_release_of_several_batches(tmp_path, monkeypatch, kind):
     kh.anonymize(table, quasi="q", sensitive="s", k=2, keep_order=True, output=tmp_path / "out.arrow")
     told = tables.read(tmp_path / "out.arrow")[0].column("s")
     assert (told.type, told.to_pylist()) == (column.type, column.to_pylist())
+
+
+@pytest.mark.parametrize("rows", [1, 3, 1000])
+def test_batches_may_bring_dictionaries_of_their_own(tmp_path, rows):
+    """The disk engine publishes batch by batch; a file has one dictionary a column, to which batches may only add."""
+    cells = [None if number % 7 == 3 else f"v{number * 5 % 11}" for number in range(40)]
+    schema = pa.schema([("a", pa.dictionary(pa.int32(), pa.string())), ("n", pa.int64())])
+    batches = []
+    for start in range(0, len(cells), rows):
+        part = pa.array(cells[start : start + rows], pa.string()).dictionary_encode()
+        batches.append(pa.record_batch([part, pa.array(range(start, start + len(part)))], schema=schema))
+    path = tmp_path / "out.arrow"
+    path.touch()
+    tables.batches_to_file(batches, schema, path, tables.format_of(path))
+    read = tables.read(path)[0]
+    assert read.column("a").cast(pa.string()).to_pylist() == cells
+    assert read.column("n").to_pylist() == list(range(40))
+
+
+def test_the_disk_engine_keeps_the_order_of_rows_in_an_arrow_file(tmp_path):
+    ages = sorted(number * 7919 % 500 for number in range(4_000))
+    table = pa.table({"age": ages, "s": [f"s{number % 5}" for number in range(4_000)]})
+    pq.write_table(table, tmp_path / "in.parquet", row_group_size=300)
+    asked: dict[str, Any] = {"quasi": "age", "sensitive": "s", "k": 5, "method": "mondrian", "keep_order": True, "seed": 1}
+    release = kh.anonymize(tmp_path / "in.parquet", engine="disk", output=tmp_path / "out.arrow", **asked)
+    assert release.evidence.passed
+    memory = kh.anonymize(tmp_path / "in.parquet", engine="memory", output=tmp_path / "memory.arrow", **asked)
+    assert memory.evidence.passed
+    both = [tables.read(tmp_path / name)[0].column("age").cast(pa.string()).to_pylist() for name in ("out.arrow", "memory.arrow")]
+    assert both[0] == both[1]

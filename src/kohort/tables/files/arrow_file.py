@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kohort.tables.cell_text import without_durations
 from kohort.tables.files.file_format import FileFormat
@@ -75,13 +76,15 @@ class ArrowFormat(FileFormat):
         return ArrowTable(path)
 
     def write(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema, path: Path) -> None:
-        options = pa.ipc.IpcWriteOptions(unify_dictionaries=True)  # a file has one dictionary a column, inside lists too
+        # A file has one dictionary a column, inside lists too; batches may only add to it.
+        options = pa.ipc.IpcWriteOptions(unify_dictionaries=True, emit_dictionary_deltas=True)
         with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema, options=options) as writer:
             if any(pa.types.is_nested(field.type) for field in schema):
                 writer.write_table(pa.Table.from_batches(batches, schema))
             else:
+                dictionaries: dict[str, pa.Array] = {}
                 for batch in batches:
-                    writer.write_batch(batch)
+                    writer.write_batch(_with_grown_dictionaries(batch, dictionaries))
 
     def duckdb_rows(self, path: Path, columns: Sequence[str]) -> pa.Table:
         """Mapped: only kohort writes to a staged file."""
@@ -90,6 +93,22 @@ class ArrowFormat(FileFormat):
 
 
 FORMAT = ArrowFormat
+
+
+def _with_grown_dictionaries(batch: pa.RecordBatch, dictionaries: dict[str, pa.Array]) -> pa.RecordBatch:
+    """The same cells, with dictionaries that begin as those of the batches before; `dictionaries` has these, by column."""
+    columns = list(batch.columns)
+    for number, (name, column) in enumerate(zip(batch.schema.names, columns, strict=True)):
+        if not pa.types.is_dictionary(column.type):
+            continue
+        known = dictionaries.setdefault(name, column.dictionary)
+        if column.dictionary.equals(known):
+            continue
+        new = column.dictionary.filter(pc.invert(pc.is_in(column.dictionary, known)))
+        known = dictionaries[name] = pa.concat_arrays([known, new.unique()])
+        indices = pc.index_in(column.dictionary, known).cast(column.type.index_type).take(column.indices)
+        columns[number] = pa.DictionaryArray.from_arrays(indices, known, ordered=column.type.ordered)
+    return pa.record_batch(columns, schema=batch.schema)
 
 
 def _open(file: Any) -> Any:
