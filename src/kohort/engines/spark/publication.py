@@ -167,6 +167,7 @@ def format_of(target: Location, source: FileFormat | None = None) -> FileFormat:
     file_format = tables.format_of(Path(target), source)
     if file_format.spark_source is None:
         writable = [known for known in FORMATS.values() if known().spark_source is not None]
+        writable.sort(key=lambda known: known().holds_text)  # formats with types first
         titles, suffixes = (" or ".join(texts) for texts in zip(*((one.title, one.suffixes[0]) for one in writable), strict=True))
         raise RequestError(f"Spark writes folders of {titles} files. Name the release {suffixes}.")
     return file_format
