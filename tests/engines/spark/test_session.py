@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 
 import kohort as kh
 from kohort import datasets
+from kohort.engines.spark.session import _no_interruption
 from kohort.errors import RequestError
 from tests.engines.spark.persons import table_of
 from tests.spark_cluster import SPARK_TESTS, require_spark
@@ -78,3 +80,13 @@ def test_an_interruption_is_told_in_one_line(tmp_path):
     assert "Traceback" not in told
     assert "Interrupted" in told.splitlines()[-1]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet", "log"]
+
+
+def test_a_line_that_breaks_because_of_an_interruption_is_not_logged():
+    def record(error):
+        return logging.LogRecord("py4j.clientserver", logging.WARNING, "", 1, "closing", (), (type(error), error, None))
+
+    broken = BrokenPipeError()
+    broken.__context__ = KeyboardInterrupt()
+    assert not _no_interruption(record(broken))
+    assert _no_interruption(record(BrokenPipeError()))

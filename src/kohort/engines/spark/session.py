@@ -99,9 +99,10 @@ def _silent_start() -> Iterator[None]:
 @contextmanager
 def speaking_plainly(what: str) -> Iterator[None]:
     """Spark's failures as ours. Its messages may quote cells, so only their kind is told; what our tasks said is told whole."""
-    loggers, root = _speakers(), logging.getLogger()
+    loggers, to_jvm = _speakers(), [logging.getLogger(name) for name in (None, "py4j.clientserver", "py4j.java_gateway")]
     before = [logger.level for logger in loggers]
-    root.addFilter(_no_interruption)
+    for logger in to_jvm:
+        logger.addFilter(_no_interruption)
     try:
         for logger in loggers:
             logger.setLevel(logging.CRITICAL + 1)
@@ -123,13 +124,19 @@ def speaking_plainly(what: str) -> Iterator[None]:
         kind = ", ".join(filter(None, (type(error).__name__, condition)))
         raise MachineError(f"{what} ({kind}; KOHORT_DEBUG=1 shows more). Nothing was published.") from None
     finally:
-        root.removeFilter(_no_interruption)
+        for logger in to_jvm:
+            logger.removeFilter(_no_interruption)
         for logger, level in zip(loggers, before, strict=True):
             logger.setLevel(level)
 
 
 def _no_interruption(record: logging.LogRecord) -> bool:
-    """The line to the JVM prints, with a trace, that it was interrupted; whoever is interrupted says so himself."""
+    """False for what the line to the JVM logs, with a trace, of an interruption: the interrupted command says so itself."""
+    error = record.exc_info[1] if record.exc_info else None
+    while error is not None:  # closing the line may fail too, because of the interruption
+        if isinstance(error, KeyboardInterrupt):
+            return False
+        error = error.__context__
     return not str(record.msg).startswith("KeyboardInterrupt while sending command")
 
 

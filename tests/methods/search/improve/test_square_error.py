@@ -257,7 +257,7 @@ def test_mixed_columns_lose_less():
     assert error_of_pairs([numbers, tree], measures, [1, 1], after) < 0.2 * error_of_pairs(
         [numbers, tree], measures, [1, 1], start
     )
-    points = prepared(columns, 4)._points
+    points = prepared(columns, 4).points
     was, now = (loss.square_error(points, np.array(labels)) for labels in (start, after))
     assert now < 0.2 * was
 
