@@ -19,6 +19,7 @@ from kohort.job.job import Job
 METHODS = ["mondrian", "mondrian-1d", "datafly"]
 
 
+@pytest.mark.slow
 def test_every_method_at_every_k(sample):
     found = kohort.compare(sample.table, sample.job, k=[5, 3], methods=METHODS, seed=7)
     assert [(one.method, one.k) for one in found.entries] == [(method, k) for method in METHODS for k in (3, 5)]
@@ -33,6 +34,7 @@ def test_every_method_at_every_k(sample):
     assert found.table().num_rows == 6
 
 
+@pytest.mark.slow
 def test_what_cannot_be_kept_is_told_beside_the_others(sample, tmp_path):
     found = kohort.compare(sample.table, sample.job, k=[5, 700], methods=["mondrian"], folder=tmp_path, seed=7)
     kept, refused = found.entries
@@ -65,6 +67,7 @@ def test_a_k_that_is_none(sample, k):
         kohort.compare(sample.table, sample.job, k=k, methods=["mondrian"])
 
 
+@pytest.mark.slow
 def test_the_command_and_its_files(sample, tmp_path):
     source, job = sample.write(tmp_path)
     asked = ["compare", str(source), "--job", str(job), "--k", "5,3", "--methods", "auto,mondrian", "-o", str(tmp_path / "out")]

@@ -16,6 +16,7 @@ from kohort.errors import RequestError
 METHODS = ["mondrian", "mondrian-1d", "datafly"]
 
 
+@pytest.mark.slow
 def test_a_run_that_was_stopped_goes_on(sample, tmp_path, monkeypatch):
     done: list[tuple[str, int]] = []
     usual = comparing._entry

@@ -69,6 +69,7 @@ except kh.KohortError as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["csv.zst", "arrow"])  # the other formats: test_cli.py
 def test_a_disk_that_is_full(tmp_path, suffix):
     command = [sys.executable, "-c", SMALL_FILES, str(tmp_path / f"out.{suffix}")]

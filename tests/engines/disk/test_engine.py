@@ -284,6 +284,7 @@ def test_a_really_full_disk(tmp_path):
         subprocess.run(["/bin/umount", str(disk)], check=True)
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_do_not_meet(tmp_path, scratch):
     source = tmp_path / "t.parquet"
     pq.write_table(datasets.census(30_000, quasi=3), source)

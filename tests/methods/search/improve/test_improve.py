@@ -319,6 +319,7 @@ def test_most_tiny_tables_reach_the_best_there_is():
     assert ratios.count(1) >= 45
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [3, 5, 20])
 def test_auto_loses_much_less_than_mondrian(k):
     sample = datasets.hospital(2_000)
