@@ -53,8 +53,17 @@ def split(
     recorded: RecordedCuts | None,  # OUT, by places in `order`; None = nobody asks for an explanation
 ) -> tuple[int, Whole]:
     """Cut until no cut is allowed or gains: how many parts there are, and what all records cost."""
-    box, depth, order, opened, parts = workspace.box, workspace.depth, workspace.order, workspace.opened, workspace.parts
-    columns, smallest = workspace.rank.shape[0], max(2 * k, least)
+    rank, runs, many_runs, counts, near, box = (
+        workspace.rank,
+        workspace.runs,
+        workspace.many_runs,
+        workspace.counts,
+        workspace.near,
+        workspace.box,
+    )
+    kept, depth, order, opened, parts = workspace.kept, workspace.depth, workspace.order, workspace.opened, workspace.parts
+    of_axis, ends, gap = workspace.of_axis, workspace.ends, workspace.gap
+    columns, smallest = rank.shape[0], max(2 * k, least)
     opened[0, 0], opened[0, 1], waiting = 0, rows.size, 1
     for j in range(columns):
         opened[0, 2 + 2 * j], opened[0, 3 + 2 * j] = 0, workspace.distinct[j] - 1
@@ -69,7 +78,10 @@ def split(
             for j in range(columns):
                 box[0, j], box[1, j] = opened[waiting, 2 + 2 * j], opened[waiting, 3 + 2 * j]
             shake = noise if attempt == 0 else max(noise, 1.0)
-            own, inside = _best_box(workspace, begin, end, k, smallest, steps, shake, rng_state, recorded)
+            own, inside = _best_box(
+                rank, runs, many_runs, counts, near, box, kept, depth, order, of_axis, ends, gap, begin, end, k, smallest,
+                steps, shake, rng_state, recorded,
+            )  # fmt: skip
             if inside == 0:
                 break
             middle = _part(order, depth, begin, end, inside)
@@ -119,7 +131,18 @@ def is_valid(promised: Promised, rows: NDArray[np.int64], workspace: CutWorkspac
 
 @inlined
 def _best_box(
-    workspace: CutWorkspace,
+    rank: NDArray[np.int32],
+    runs: NDArray[np.int32],
+    many_runs: NDArray[np.int64],
+    counts: NDArray[np.int32],
+    near: NDArray[np.int32],
+    box: NDArray[np.int64],
+    kept: NDArray[np.int32],
+    depth: NDArray[np.int32],
+    order: NDArray[np.int32],
+    of_axis: NDArray[np.float64],
+    ends: NDArray[np.float64],
+    gap: NDArray[np.int64],
     begin: Whole,
     end: Whole,
     k: Whole,
@@ -130,10 +153,6 @@ def _best_box(
     recorded: RecordedCuts | None,
 ) -> tuple[Whole, int]:
     """What one record of the part costs; how often those were kept that should leave it, or 0 if none should."""
-    rank, counts, box, kept, depth, order = (
-        workspace.rank, workspace.counts, workspace.box, workspace.kept, workspace.depth, workspace.order,
-    )  # fmt: skip
-    of_axis, ends, gap = workspace.of_axis, workspace.ends, workspace.gap
     total = many = end - begin
     for i in range(many):
         kept[i] = order[begin + i]
@@ -167,7 +186,9 @@ def _best_box(
                 best, inside = float(alone), step
         if step == steps:
             break
-        gain, axis, low, high = _best_cut(workspace, many, total, cost_all - cost, k, step == 0, noise, rng_state)
+        gain, axis, low, high = _best_cut(
+            runs, many_runs, counts, near, box, of_axis, ends, gap, many, total, cost_all - cost, k, step == 0, noise, rng_state
+        )
         if axis < 0:
             break
         if recorded is not None:
@@ -187,7 +208,14 @@ def _best_box(
 
 @inlined
 def _best_cut(
-    workspace: CutWorkspace,
+    runs: NDArray[np.int32],
+    many_runs: NDArray[np.int64],
+    counts: NDArray[np.int32],
+    near: NDArray[np.int32],
+    box: NDArray[np.int64],
+    of_axis: NDArray[np.float64],
+    ends: NDArray[np.float64],
+    gap: NDArray[np.int64],
     many: Whole,
     total: Whole,
     gained: Whole,  # by a record already, compared with the whole part
@@ -197,8 +225,6 @@ def _best_cut(
     rng_state: NDArray[np.uint64],
 ) -> tuple[float, int, Whole, Whole]:
     """The records to keep, by one axis, so that most is gained: how much, the axis, its lowest and highest rank."""
-    runs, many_runs, counts, near, box = workspace.runs, workspace.many_runs, workspace.counts, workspace.near, workspace.box
-    of_axis, ends, gap = workspace.of_axis, workspace.ends, workspace.gap
     best, axis = 0.0, -1
     best_low: Whole = np.int64(0)
     best_high: Whole = np.int64(0)
