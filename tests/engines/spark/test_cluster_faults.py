@@ -14,7 +14,7 @@ import kohort as kh
 from kohort import datasets
 from kohort.engines.memory import MemoryEngine
 from kohort.engines.spark.engine import SparkEngine
-from kohort.engines.spark.partition import _Work
+from kohort.engines.spark.partition import _SparkWork
 from kohort.job.job import Job
 from kohort.progress import Progress
 from kohort.tables import tables
@@ -67,13 +67,13 @@ def test_a_worker_dies_in_the_middle(cluster, cluster_session, tmp_path, monkeyp
             time.sleep(0.01)
 
     killer = threading.Thread(target=kill_when_some_parts_are_finished)
-    honest = _Work.finished
+    honest = _SparkWork.finished
 
     def finished(self, *cuts, **rest):
         killer.start()
         return honest(self, *cuts, **rest)
 
-    monkeypatch.setattr(_Work, "finished", finished)
+    monkeypatch.setattr(_SparkWork, "finished", finished)
     engine = SparkEngine(job, Progress(1), 4_000)
     made = engine.partition(engine.encode(str(tmp_path / "t.parquet")))
     in_time = killed.is_set()

@@ -63,7 +63,7 @@ class DiskPartition:
     @classmethod
     def of(cls, encoded: DiskEncoded, job: Job, progress: Progress) -> DiskPartition:
         packed, words = encoded.packed, encoded.words
-        work = _Work(encoded, job, encoded.schema, packed, encoded.folder, encoded.limits, progress)
+        work = _DiskWork(encoded, job, encoded.schema, packed, encoded.folder, encoded.limits, progress)
         at_once = encoded.limits.rows_at_once(packed)
         if packed.rows <= at_once or (job.algorithm.in_blocks and packed.rows <= 2 * job.block):
             return work.whole(words)
@@ -71,7 +71,7 @@ class DiskPartition:
 
 
 @dataclass(frozen=True)
-class _Work:
+class _DiskWork:
     encoded: DiskEncoded
     job: Job
     schema: Schema

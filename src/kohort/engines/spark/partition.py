@@ -36,7 +36,7 @@ class SparkPartition:
     @classmethod
     def of(cls, encoded: SparkEncoded, job: Job, rows_at_once: int, secret: bytes) -> SparkPartition:
         """`secret` draws the order of the rows."""
-        work, packed = _Work(encoded, job, rows_at_once), encoded.head.packed
+        work, packed = _SparkWork(encoded, job, rows_at_once), encoded.head.packed
         tree, large, whole = CutTree.root(packed.rows), dict[int, OneCluster](), True
         if packed.rows > rows_at_once and not (job.algorithm.in_blocks and packed.rows <= 2 * job.block):
             (tree, large), whole = work.cut(), False
@@ -68,7 +68,7 @@ class SparkPartition:
 
 
 @dataclass(frozen=True)
-class _Work:
+class _SparkWork:
     encoded: SparkEncoded
     job: Job
     rows_at_once: int

@@ -15,7 +15,7 @@ DEFAULT = "default"
 """The key of `alpha = {default = 0.5, HIV = 0.2}` for every value without a limit of its own."""
 
 
-def _shortfall(promise: Alpha, table: TableCounts) -> list[str]:
+def _shortfall(promise: AlphaAnonymity, table: TableCounts) -> list[str]:
     default, named = promise.limits
     problems = []
     for limit in dict.fromkeys([default, *named.values()]):
@@ -41,7 +41,7 @@ DEFINITION = Definition(
 )
 
 
-class Alpha(Parameters):
+class AlphaAnonymity(Parameters):
     """alpha."""
 
     alpha: float | dict[str, float] | None = Field(default=None, description=DEFINITION.meaning)

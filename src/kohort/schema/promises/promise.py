@@ -27,7 +27,7 @@ class SensitivePromise(
     recursive_l.RecursiveL,
     entropy_l.EntropyL,
     distinct_l.DistinctL,
-    alpha.Alpha,
+    alpha.AlphaAnonymity,
 ):
     """What is promised about one sensitive column: nothing, where nothing is requested."""
 
