@@ -1,66 +1,247 @@
-"""The public functions: the steps of a run, one a line, no logic."""
+"""The public functions. Each names every setting; the work is done in the packages that it calls."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kohort.auditor import Evidence
-from kohort.errors import RequestError
 from kohort.job.job import Job
 from kohort.progress import Progress
+from kohort.schema.setting_texts import SETTINGS
 from kohort.tables import frames, tables
 from kohort.tables.locations import location_of
 
 if TYPE_CHECKING:
     from kohort.comparison.comparison import Comparison
+    from kohort.encoding.points import Objective
     from kohort.inspection.inspection import Inspection
+    from kohort.job.job import EngineName, PresetName, RowOrder, Suppressed
     from kohort.release import Release
+    from kohort.schema.columns import Ranges, Statistic
+    from kohort.schema.promises import BetaKind, Distance
+    from kohort.schema.type_detection import ValueType
+    from kohort.schema.workload import Workload
+
+    JobSource = Job | Mapping[str, Any] | str | os.PathLike[str]
+    Names = str | Sequence[str]
+    TreeSource = str | os.PathLike[str] | Sequence[Sequence[str]] | Mapping[str, Any]
 
 
 def anonymize(
     source: Any,
-    job: Job | Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    job: JobSource | None = None,
     *,
     output: str | os.PathLike[str] | None = None,
     force: bool = False,
     progress: Progress | None = None,
     spark: Any = None,
-    **settings: Any,
+    quasi: Names | None = None,
+    sensitive: Names | None = None,
+    identifier: Names | None = None,
+    unit: str | None = None,
+    other: Names | None = None,
+    drop: Names | None = None,
+    allow: Names | None = None,
+    preset: PresetName | None = None,
+    k: int | None = None,
+    l: int | Mapping[str, int] | None = None,  # noqa: E741 - its name in every paper
+    alpha: float | Mapping[str, float | Mapping[str, float]] | None = None,
+    entropy_l: float | Mapping[str, float] | None = None,
+    recursive_l: str | tuple[int, float] | Mapping[str, Any] | None = None,
+    t: float | Mapping[str, float] | None = None,
+    t_distance: Distance | Mapping[str, Distance] | None = None,
+    beta: float | Mapping[str, float] | None = None,
+    beta_kind: BetaKind | Mapping[str, BetaKind] | None = None,
+    delta: float | Mapping[str, float] | None = None,
+    suppress: float | None = None,
+    suppressed: Suppressed | None = None,
+    method: str | None = None,
+    effort: int | None = None,
+    objective: Objective | None = None,
+    label: str | None = None,
+    weight: Mapping[str, float] | None = None,
+    workload: Workload | Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    option: Mapping[str, bool | int | float | str] | None = None,
+    block: int | None = None,
+    seed: int | None = None,
+    row_order: RowOrder | None = None,
+    hierarchies: str | os.PathLike[str] | None = None,
+    hierarchy: Mapping[str, TreeSource] | None = None,
+    type: Mapping[str, ValueType] | None = None,
+    format: Mapping[str, str] | None = None,
+    missing: Names | None = None,
+    encoding: str | None = None,
+    statistic: Mapping[str, Statistic] | None = None,
+    ranges: Ranges | None = None,
+    step: Mapping[str, float] | None = None,
+    keep_order: bool | None = None,
+    engine: EngineName | None = None,
+    memory: str | int | None = None,
+    master: str | None = None,
+    threads: int | None = None,
 ) -> Release:
-    """Publish a version of a table in which every record hides among at least k; prove it before handing it over.
+    """Anonymize a table so that every row is identical to at least k-1 others, and audit the result.
 
-    `source` is a path, a pyarrow table, a data frame that speaks Arrow, or one of Spark's (which then runs it, as it does in
-    the session `spark`). Say what is wanted by a job (object, dict or file), by settings (`quasi=["age", "zip"],
-    sensitive=["disease"], k=5`), or by a job changed by settings. With `output` the release goes to that file, and only if
-    its audit passes.
+    A setting that is not given has the value of the job; where the job does not give it either, it has its default.
+
+    Parameters
+    ----------
+    source : path or data frame
+        The table: a file, a pandas, polars, pyarrow or Spark data frame, or a DuckDB relation. Spark data frames run on Spark.
+    job : Job, dict or path, optional
+        Settings to start from: a job, its settings as a dict, or a TOML or JSON file.
+    output : path, optional
+        File to write. kohort audits the written file and gives it this name only if the audit passes.
+    force : bool, default False
+        Replace `output` if it exists.
+    progress : Progress, optional
+        Follows the run, and can cancel it.
+    spark : SparkSession, optional
+        Session in which the Spark engine runs.
+    quasi : str or list of str
+        Columns that other people may know (quasi-identifiers): age, sex, zip code. kohort generalises them.
+    sensitive : str or list of str
+        Columns to protect, such as a diagnosis. Published unchanged.
+    identifier : str or list of str
+        Columns that identify a person: name, address, insurance number. Never published.
+    unit : str
+        Column that tells people apart if a person has several rows. kohort then counts people. Never published.
+    other : str or list of str
+        Columns to publish unchanged that are neither known to others nor sensitive.
+    drop : str or list of str
+        Columns to leave out.
+    allow : str or list of str
+        Publish this `other` column although it looks like free text or like a number of its own for each row.
+    preset : str
+        Minimum promise for a kind of recipient: internal, trusted, public or high-risk. Weaker settings are refused.
+    k : int, default 5
+        Every row is identical to at least k-1 others in its quasi-identifiers.
+    l : int or dict of column to int
+        Every group has at least this many different sensitive values.
+    alpha : float or dict of value or column to float
+        No sensitive value may exceed this share of a group. VALUE=0.2 sets the limit for one value.
+    entropy_l : float or dict of column to float
+        Sensitive values of every group are as mixed as this many equally frequent values (entropy).
+    recursive_l : (int, float) or dict of column to (int, float)
+        In every group the most frequent value has fewer rows than C times all values from the L-th most frequent on.
+    t : float or dict of column to float
+        In every group sensitive values are distributed as in the whole table, up to this distance (0 to 1).
+    t_distance : {'equal', 'ordered', 'tree'} or dict of column to str, default equal
+        Distance between two values for t: all equally far, by their order, or by their tree.
+    beta : float or dict of column to float
+        In no group may a value be more than (1 + beta) times as frequent as in the whole table.
+    beta_kind : {'enhanced', 'basic'} or dict of column to str, default enhanced
+        With enhanced, frequent values have a stricter limit.
+    delta : float or dict of column to float
+        In every group each value occurs, and is less than 2^delta times more or less frequent than in the whole
+        table.
+    suppress : float, default 0
+        Share of the rows that kohort may leave out if that keeps more detail in the others.
+    suppressed : {'leave', 'star'}, default leave
+        Drop suppressed rows, or publish them as one group of `*`.
+    method : str, default auto
+        How to form groups. `kohort methods` lists all.
+    effort : int
+        Rounds of improvement; 0 for none. Default: 1 for auto, merge and top-down, else 0.
+    objective : {'leaf', 'height', 'square-error', 'class'}, default leaf
+        What to keep low: detail lost by tree leaves or by tree height, squared error, or mixed labels in a group.
+    label : str
+        With objective class: the column whose values should stay together in a group.
+    weight : dict of column to float, default 1
+        Importance of a column. Detail lost in it counts this many times.
+    workload : path, dict or Workload
+        Queries (TOML) to optimise the release for.
+    option : dict of option to value
+        Option of the method. `kohort methods NAME` lists them.
+    block : int, default 20000
+        Slow methods work on parts of this many rows; 0 for the whole table at once.
+    seed : int
+        Start of the random numbers. Same job and seed, same release. Default: random, saved with the job.
+    row_order : {'canonical', 'given'}, default canonical
+        Order in which the method sees rows. With given, results depend on the file's order.
+    hierarchies : path
+        Folder of tree files, one for a column: zip.csv is the tree of zip.
+    hierarchy : dict of column to path, rule or list of rows
+        Tree of one column: a file with lines value;level1;...;* or a rule: prefix:3,2 or interval:5,10.
+    type : dict of column to str, default detected
+        Type of a column: integer, decimal, boolean, date, timestamp or text.
+    format : dict of column to str, default detected
+        How dates are written.
+    missing : str or list of str
+        Text that means a missing value, in addition to the empty cell.
+    encoding : str
+        Encoding of a text file. Default: UTF-8; UTF-16 is detected.
+    statistic : dict of column to {'range', 'mean', 'both'}, default range
+        Publish a number's range, its mean in the group, or both.
+    ranges : {'tight', 'grid'}, default tight
+        Ranges begin and end at values of the group (tight), or at multiples of a step (grid).
+    step : dict of column to float
+        With ranges grid: the step of one column. Default: 5 for integers, 1 for decimals, months for dates.
+    keep_order : bool
+        Keep the order of the rows. Without it kohort shuffles them.
+    engine : {'auto', 'memory', 'disk', 'spark'}, default auto
+        Where to process rows. With auto: in memory if the table fits, else on disk.
+    memory : str, default 2GiB
+        Memory limit. Larger tables are processed on disk within this limit.
+    master : str
+        Spark master to start a session on: local[4] or spark://host:7077. Default: as Spark is set up.
+    threads : int, default all cores
+        Threads to use.
+
+    Returns
+    -------
+    Release
+        The anonymized table or file, the evidence of the audit, and the detail lost.
+
+    Raises
+    ------
+    RequestError
+        The request is wrong: settings, a file or a column. The message lists every mistake.
+    PromiseError
+        The table cannot keep the promise. Nothing is published.
+    AuditError
+        The audit of the result failed. Nothing is published.
+    MachineError
+        Disk or memory is full, or a component is missing.
+
+    Examples
+    --------
+    >>> import kohort as kh
+    >>> sample = kh.datasets.hospital(rows=500)
+    >>> patients = sample.table.select(["age", "sex", "diagnosis"])
+    >>> release = kh.anonymize(patients, quasi=["age", "sex"], sensitive="diagnosis", k=10)
+    >>> release.evidence.passed, release.evidence.k >= 10, release.table.column_names
+    (True, True, ['age', 'sex', 'diagnosis'])
+
     """
+    settings = _given(locals())
     from kohort.engines.choose import engine_for
     from kohort.release import Release
 
     read_from = [source, job]
-    job = Job.build(job, **settings).with_seed()
+    complete = Job.build(job, **settings).with_seed()
     target = location_of(output) if output is not None else None
-    progress = progress or Progress(job.threads)
-    opened = tables.open_source(source, job.encoding, job.columns)
-    engine = engine_for(job, opened, progress, spark)
+    progress = progress or Progress(complete.threads)
+    opened = tables.open_source(source, complete.encoding, complete.columns)
+    chosen = engine_for(complete, opened, progress, spark)
     if target is not None:
-        engine.require_target(target, force, [*read_from, *job.files()])
-    encoded = engine.encode(opened)
-    partitioned = engine.partition(encoded)
-    publication = engine.publish(partitioned)
+        chosen.require_target(target, force, [*read_from, *complete.files()])
+    encoded = chosen.encode(opened)
+    partitioned = chosen.partition(encoded)
+    publication = chosen.publish(partitioned)
     if target is not None:
         evidence, table = publication.release_file(target, force), None
     else:
         table, evidence = publication.release_table()
-    return Release(job, evidence, target, publication, engine.name, progress, table)
+    return Release(complete, evidence, target, publication, chosen.name, progress, table)
 
 
 def compare(
     source: Any,
-    job: Job | Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    job: JobSource | None = None,
     *,
     k: int | Sequence[int],
     methods: str | Sequence[str] = "all",
@@ -68,26 +249,93 @@ def compare(
     folder: str | os.PathLike[str] | None = None,
     force: bool = False,
     progress: Progress | None = None,
-    **settings: Any,
+    quasi: Names | None = None,
+    sensitive: Names | None = None,
+    identifier: Names | None = None,
+    unit: str | None = None,
+    other: Names | None = None,
+    drop: Names | None = None,
+    allow: Names | None = None,
+    preset: PresetName | None = None,
+    l: int | Mapping[str, int] | None = None,  # noqa: E741 - its name in every paper
+    alpha: float | Mapping[str, float | Mapping[str, float]] | None = None,
+    entropy_l: float | Mapping[str, float] | None = None,
+    recursive_l: str | tuple[int, float] | Mapping[str, Any] | None = None,
+    t: float | Mapping[str, float] | None = None,
+    t_distance: Distance | Mapping[str, Distance] | None = None,
+    beta: float | Mapping[str, float] | None = None,
+    beta_kind: BetaKind | Mapping[str, BetaKind] | None = None,
+    delta: float | Mapping[str, float] | None = None,
+    suppress: float | None = None,
+    suppressed: Suppressed | None = None,
+    effort: int | None = None,
+    objective: Objective | None = None,
+    label: str | None = None,
+    weight: Mapping[str, float] | None = None,
+    workload: Workload | Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    option: Mapping[str, bool | int | float | str] | None = None,
+    block: int | None = None,
+    seed: int | None = None,
+    row_order: RowOrder | None = None,
+    hierarchies: str | os.PathLike[str] | None = None,
+    hierarchy: Mapping[str, TreeSource] | None = None,
+    type: Mapping[str, ValueType] | None = None,
+    format: Mapping[str, str] | None = None,
+    missing: Names | None = None,
+    encoding: str | None = None,
+    statistic: Mapping[str, Statistic] | None = None,
+    ranges: Ranges | None = None,
+    step: Mapping[str, float] | None = None,
+    threads: int | None = None,
 ) -> Comparison:
-    """Methods side by side on one table: loss, time, class sizes, and what each release is still good for.
+    """Run several methods on one table and compare detail lost, time, group sizes and query errors.
 
-    A method may have settings of its own: `methods=["gccg", "gccg:parts=4", "mondrian:effort=1"]`. `models` names a column to
-    train models for (extra `ml`). With a `folder`, a run that was stopped goes on where it was, and
-    the folder gets a page, a CSV file and a JSON file.
+    Parameters
+    ----------
+    source : path or data frame
+        The table.
+    job : Job, dict or path, optional
+        Settings to start from.
+    k : int or list of int
+        Every k to try.
+    methods : str or list of str, default 'all'
+        Methods to run. A method may have its own settings: `["gccg", "gccg:parts=4", "mondrian:effort=1"]`.
+    models : str, optional
+        Column that models learn to predict from each release. Needs the extra `ml`.
+    folder : path, optional
+        Folder for a page, a CSV file and a JSON file. A comparison that was stopped continues from its folder.
+    force : bool, default False
+        Start again even if the folder holds another comparison.
+    progress : Progress, optional
+        Follows the run, and can cancel it.
+    quasi, sensitive, ... : optional
+        The other settings of a job. `help(kohort.anonymize)` explains each.
+
+    Returns
+    -------
+    Comparison
+        A figure for each method and k, and which method to take.
+
+    Examples
+    --------
+    >>> import kohort as kh
+    >>> sample = kh.datasets.hospital(rows=300)
+    >>> found = kh.compare(sample.table, sample.job, k=5, methods=["mondrian", "k-member"])
+    >>> found.advice.method
+    'k-member'
+
     """
+    settings = _given(locals(), without=("k",))
     from kohort.comparison.comparison import compare_methods
-    from kohort.comparison.variants import variants_named
+    from kohort.comparison.variants import k_values, variants_named
 
-    job = Job.build(job, **settings)
-    job = job if job.seed is not None else job.model_copy(update={"seed": 0})  # a run that goes on must be the same
-    requested = list(k) if isinstance(k, Iterable) else [k]
-    if not all(type(one) is int for one in requested):
-        raise RequestError("k must be a whole number or several of them: k=[5, 10].")
+    complete = Job.build(job, **settings)
+    if complete.seed is None:
+        complete = complete.model_copy(update={"seed": 0})  # a comparison that continues must use the same random numbers
     place = Path(folder) if folder is not None else None
     found = compare_methods(
-        source, job, sorted({*requested}), variants_named(methods), target=models, folder=place, force=force,
-        progress=progress or Progress(job.threads),
+        source, complete, k_values(k), variants_named(methods), target=models, folder=place, force=force,
+        progress=progress or Progress(complete.threads),
     )  # fmt: skip
     if place is not None:
         found.write(place)
@@ -95,9 +343,38 @@ def compare(
 
 
 def inspect(
-    source: Any, *, missing: str | Sequence[str] = (), encoding: str | None = None, progress: Progress | None = None
+    source: Any,
+    *,
+    missing: Names = (),
+    encoding: str | None = None,
+    progress: Progress | None = None,
 ) -> Inspection:
-    """What is in this table? Types, what singles people out, and a job to start from, each guess with its reason."""
+    """Examine a table: types, how many rows are unique, and a suggested role for each column, with the reason.
+
+    Parameters
+    ----------
+    source : path or data frame
+        The table.
+    missing : str or list of str, optional
+        Texts that mean a missing value, in addition to the empty cell.
+    encoding : str, optional
+        Encoding of a text file. Default: UTF-8; UTF-16 is detected.
+    progress : Progress, optional
+        Follows the run, and can cancel it.
+
+    Returns
+    -------
+    Inspection
+        What was found. `Inspection.write` saves it as a job to start from.
+
+    Examples
+    --------
+    >>> import kohort as kh
+    >>> found = kh.inspect(kh.datasets.hospital(rows=500).table)
+    >>> found.risk.quasi
+    ('birth_date', 'age', 'sex', 'zip', 'occupation')
+
+    """
     from kohort.inspection.inspection import inspect_table, require_header
     from kohort.schema.columns import require_names
 
@@ -117,27 +394,90 @@ def inspect(
 
 def audit(
     source: Any,
-    job: Job | Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    job: JobSource | None = None,
     *,
     encoding: str | None = None,
     graph: str | os.PathLike[str] | None = None,
     curves: str | os.PathLike[str] | None = None,
     force: bool = False,
     progress: Progress | None = None,
-    **settings: Any,
+    quasi: Names | None = None,
+    sensitive: Names | None = None,
+    identifier: Names | None = None,
+    unit: str | None = None,
+    other: Names | None = None,
+    drop: Names | None = None,
+    preset: PresetName | None = None,
+    k: int | None = None,
+    l: int | Mapping[str, int] | None = None,  # noqa: E741 - its name in every paper
+    alpha: float | Mapping[str, float | Mapping[str, float]] | None = None,
+    entropy_l: float | Mapping[str, float] | None = None,
+    recursive_l: str | tuple[int, float] | Mapping[str, Any] | None = None,
+    t: float | Mapping[str, float] | None = None,
+    t_distance: Distance | Mapping[str, Distance] | None = None,
+    beta: float | Mapping[str, float] | None = None,
+    beta_kind: BetaKind | Mapping[str, BetaKind] | None = None,
+    delta: float | Mapping[str, float] | None = None,
+    hierarchies: str | os.PathLike[str] | None = None,
+    hierarchy: Mapping[str, TreeSource] | None = None,
+    type: Mapping[str, ValueType] | None = None,
+    format: Mapping[str, str] | None = None,
+    missing: Names | None = None,
+    statistic: Mapping[str, Statistic] | None = None,
+    ranges: Ranges | None = None,
+    step: Mapping[str, float] | None = None,
+    threads: int | None = None,
 ) -> Evidence:
-    """Is this table k-anonymous, and how much does it tell of the sensitive columns? Reads it as it is and asks it.
+    """Check whether a table is k-anonymous and keeps its other promises, whoever made it.
 
-    `encoding` is that of the audited file; a job speaks of the source, and releases are UTF-8. `graph` (.svg, .graphml) and
-    `curves` (.svg) are files to write: which classes hold which values, and how many classes are to be expected alike.
+    The table is read as it is and counted by SQL that shares no code with the methods.
+
+    Parameters
+    ----------
+    source : path or data frame
+        The table to check.
+    job : Job, dict or path, optional
+        Settings to start from, for example the job that made the release.
+    encoding : str, optional
+        Encoding of the audited file. Default: UTF-8. The encoding of the job is that of the original, so it is not used.
+    graph : path, optional
+        Draw which groups have which sensitive values, as .svg or .graphml.
+    curves : path, optional
+        Draw how many groups are expected to have one sensitive value only, as .svg.
+    force : bool, default False
+        Replace the files of `graph` and `curves` if they exist.
+    progress : Progress, optional
+        Follows the run, and can cancel it.
+    quasi, sensitive, k, ... : optional
+        Roles, promises, trees and types. `help(kohort.anonymize)` explains each.
+
+    Returns
+    -------
+    Evidence
+        Whether every check passed, each check with its figures, and what groups reveal of sensitive columns.
+
+    Examples
+    --------
+    >>> import kohort as kh
+    >>> table = kh.datasets.hospital(rows=500).table
+    >>> found = kh.audit(table, quasi=["age", "sex"], k=5)
+    >>> found.passed, found.k
+    (False, 1)
+
     """
+    settings = _given(locals(), without=("encoding",))
     from kohort.report.audit_figures import Pictures
     from kohort.verification.any_file import audit_file
 
     read_from = [source, job]
-    job = Job.build(job, **settings)
+    complete = Job.build(job, **settings)
     pictures = Pictures(Path(graph) if graph is not None else None, Path(curves) if curves is not None else None, force)
-    pictures.require([*read_from, *job.files()], job.names("sensitive"))
-    progress = progress or Progress(job.threads)
+    pictures.require([*read_from, *complete.files()], complete.names("sensitive"))
+    progress = progress or Progress(complete.threads)
     with progress.step("audit"):
-        return audit_file(source, job, encoding, progress.threads, pictures.write)
+        return audit_file(source, complete, encoding, progress.threads, pictures.write)
+
+
+def _given(arguments: Mapping[str, Any], without: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the settings that a caller gave. `arguments` are the `locals()` of a public function before its first assignment."""
+    return {name: arguments[name] for name in SETTINGS if name not in without and arguments.get(name) is not None}

@@ -132,7 +132,7 @@ def test_a_tree_that_misses_values():
 def test_missing_tokens(values, missing, form):
     column = pa.array(values).dictionary_encode() if form == "dictionary" else pa.array(values)
     assert decoded(encode(column, missing=missing)) == [None, 1, None, None, None]
-    statistic = {"q": "both" if form == "mean" else "range"}
+    statistic: dict[str, Any] = {"q": "both" if form == "mean" else "range"}
     release = kh.anonymize(pa.table({"q": column}), quasi="q", missing=missing, statistic=statistic, k=5)
     assert release.table.column("q").to_pylist() == ["*"] * 5
 

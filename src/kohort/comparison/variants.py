@@ -50,3 +50,11 @@ def variants_named(requested: str | Sequence[str]) -> list[Variant]:
     """The methods that are meant; `all` are all."""
     names = [requested] if isinstance(requested, str) else list(requested)
     return [Variant.read(name) for name in dict.fromkeys(one for name in names for one in (METHODS if name == "all" else [name]))]
+
+
+def k_values(k: int | Sequence[int]) -> list[int]:
+    """Return every k to try, each once, in order."""
+    given = [k] if isinstance(k, int) else list(k)
+    if not all(type(one) is int for one in given):
+        raise RequestError("k must be a whole number or a list of whole numbers: k=[5, 10].")
+    return sorted({*given})

@@ -33,8 +33,13 @@ from kohort.job.validation import (
     workload_mistakes,
 )
 from kohort.methods import METHODS, Method, Options
-from kohort.schema.columns import ROLES, Column, Role
+from kohort.schema.columns import ROLES, Column, Ranges, Role
 from kohort.schema.promises import Promise, SensitivePromise
+
+EngineName = Literal["auto", "memory", "disk", "spark"]
+PresetName = Literal["internal", "trusted", "public", "high-risk"]
+RowOrder = Literal["canonical", "given"]
+Suppressed = Literal["leave", "star"]
 
 
 class Job(BaseModel):
@@ -44,40 +49,26 @@ class Job(BaseModel):
 
     version: Literal[1] = 1
     method: str = "auto"
-    effort: int | None = Field(
-        default=None, ge=0, le=1000, description="rounds of improvement; 1 for auto, merge and top-down if not given, else 0"
-    )
-    objective: Objective = Field(default="leaf", description="what searches lower: loss by leaves or heights, square error, ...")
-    label: str | None = Field(default=None, description="the column to keep together, for the objective class")
-    workload: str | dict[str, Any] | None = Field(
-        default=None, description="queries that the release should answer: a TOML file, or what stands in one"
-    )
-    option: dict[str, bool | int | float | str] = Field(default_factory=dict, description="options of the method")
-    seed: int | None = Field(default=None, ge=0, lt=2**63, description="drawn from the system and saved if not given")
-    missing: tuple[str, ...] = Field(default=(), description="texts that stand for a missing value, beside the empty one")
-    encoding: str | None = Field(default=None, description="of a text file that is not UTF-8, such as latin-1")
-    hierarchies: str | None = Field(default=None, description="a folder of tree files named after their columns")
-    keep_order: bool = Field(default=False, description="publish the rows in their order instead of shuffled")
-    row_order: Literal["canonical", "given"] = Field(default="canonical", description="the order in which methods see rows")
-    preset: Literal["internal", "trusted", "public", "high-risk"] | None = Field(
-        default=None, description="a floor for what is promised: nothing weaker is accepted"
-    )
-    block: int = Field(
-        default=20_000, ge=0, description="rows of a block, for methods that compare rows with rows; 0 = the whole table is one"
-    )
-    ranges: Literal["tight", "grid"] = Field(
-        default="tight", description="where a published range ends: at its rows, or on a grid"
-    )
-    suppress: float = Field(default=0, ge=0, le=1, description="the share of the rows that may be left out")
-    suppressed: Literal["leave", "star"] = Field(
-        default="leave", description="suppressed rows leave the release, or stay as one class of * if that keeps the promise"
-    )
-    engine: Literal["auto", "memory", "disk", "spark"] = Field(
-        default="auto", description="where rows live; auto: in memory if they fit, else on disk, or where a Spark table is"
-    )
-    memory: str = Field(default="2GiB", description="what may be taken before rows go to disk, and then; at least 512MiB")
-    master: str | None = Field(default=None, description="where Spark runs, if it is to be started: local[4], spark://host:7077")
-    threads: int | None = Field(default=None, ge=1, le=1024, description="all cores if not given")
+    effort: int | None = Field(default=None, ge=0, le=1000)
+    objective: Objective = "leaf"
+    label: str | None = None
+    workload: str | dict[str, Any] | None = None
+    option: dict[str, bool | int | float | str] = Field(default_factory=dict)
+    seed: int | None = Field(default=None, ge=0, lt=2**63)
+    missing: tuple[str, ...] = ()
+    encoding: str | None = None
+    hierarchies: str | None = None
+    keep_order: bool = False
+    row_order: RowOrder = "canonical"
+    preset: PresetName | None = None
+    block: int = Field(default=20_000, ge=0)
+    ranges: Ranges = "tight"
+    suppress: float = Field(default=0, ge=0, le=1)
+    suppressed: Suppressed = "leave"
+    engine: EngineName = "auto"
+    memory: str = "2GiB"
+    master: str | None = None
+    threads: int | None = Field(default=None, ge=1, le=1024)
     promise: Promise = Field(default_factory=Promise)
     columns: dict[str, Column] = Field(default_factory=dict)
 

@@ -25,6 +25,7 @@ from kohort.schema.type_detection import ValueType
 Role = Literal["quasi", "sensitive", "identifier", "unit", "other", "drop"]
 ROLES: tuple[str, ...] = get_args(Role)
 Ranges = Literal["tight", "grid"]
+Statistic = Literal["range", "mean", "both"]
 WHOLE_STEP, DECIMAL_STEP = 5.0, 1.0  # of ranges on a grid, where none is declared: never taken from the data
 
 _CELL = re.compile(r"[+-]?\d+([.,]\d+)*|\d{1,4}[-./]\d{1,2}[-./]\d{1,4}.*|\S+@\S+")  # numbers, dates, addresses
@@ -43,23 +44,13 @@ class Column(SensitivePromise):
     """What is asked of one column; what is promised about it, if it is sensitive."""
 
     role: Role
-    type: ValueType | None = Field(default=None, description="found from the values if not given")
-    format: str | None = Field(default=None, description="how dates are written, such as DD.MM.YYYY; found if not given")
-    hierarchy: Rule | str | tuple[tuple[str, ...], ...] | None = Field(
-        default=None,
-        description="a tree file, its rows, or a rule that makes one: interval:5,10, prefix:3,2, date, ...",
-    )
-    weight: float = Field(
-        default=1.0, ge=0, le=1000, allow_inf_nan=False, description="how much this column's loss counts in the search"
-    )
-    statistic: Literal["range", "mean", "both"] = Field(default="range", description="what is published for a number")
-    step: float | None = Field(
-        default=None,
-        gt=0,
-        allow_inf_nan=False,
-        description="with ranges grid, a number's ranges end at multiples of this",
-    )
-    allow: bool = Field(default=False, description="pass on as 'other' although it looks like text or a key")
+    type: ValueType | None = None
+    format: str | None = None
+    hierarchy: Rule | str | tuple[tuple[str, ...], ...] | None = None
+    weight: float = Field(default=1.0, ge=0, le=1000, allow_inf_nan=False)
+    statistic: Statistic = "range"
+    step: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    allow: bool = False
 
     @field_validator("hierarchy", mode="before")
     @classmethod

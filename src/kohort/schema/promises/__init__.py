@@ -9,6 +9,7 @@ check on the published text by SQL of its own.
 from __future__ import annotations
 
 from kohort.schema.promises.alpha import DEFAULT
+from kohort.schema.promises.beta_likeness import BetaKind
 from kohort.schema.promises.definition import Definition, TableCounts
 from kohort.schema.promises.promise import DEFINITIONS, SENSITIVE_PROMISES, SETTINGS, Promise, SensitivePromise
 from kohort.schema.promises.recursive_l import Recursive
@@ -19,6 +20,7 @@ __all__ = [
     "DEFINITIONS",
     "SENSITIVE_PROMISES",
     "SETTINGS",
+    "BetaKind",
     "Definition",
     "Distance",
     "Promise",

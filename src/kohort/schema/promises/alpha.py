@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from pydantic import Field, field_validator
+from pydantic import field_validator
 
 from kohort.schema.promises.definition import NO_WAY_OUT, Definition, Parameters, TableCounts
 
@@ -44,7 +44,7 @@ DEFINITION = Definition(
 class AlphaAnonymity(Parameters):
     """alpha."""
 
-    alpha: float | dict[str, float] | None = Field(default=None, description=DEFINITION.meaning)
+    alpha: float | dict[str, float] | None = None
 
     @field_validator("alpha", mode="before")
     @classmethod

@@ -11,6 +11,8 @@ from kohort.schema.promises.definition import Definition, Parameters, Shares
 
 ROUNDING = 1e-12  # what rounding may add to a limit
 
+BetaKind = Literal["enhanced", "basic"]
+
 
 def _bounds(promise: BetaLikeness, share: Shares) -> tuple[Shares, Shares]:
     gain = np.full(len(share), promise.beta)
@@ -32,5 +34,5 @@ DEFINITION = Definition(
 class BetaLikeness(Parameters):
     """beta, enhanced or basic."""
 
-    beta: float | None = Field(default=None, gt=0, allow_inf_nan=False, description=DEFINITION.meaning)
-    beta_kind: Literal["enhanced", "basic"] | None = Field(default=None, description="enhanced unless given")
+    beta: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    beta_kind: BetaKind | None = None

@@ -28,4 +28,4 @@ DEFINITION = Definition(
 class DeltaDisclosure(Parameters):
     """delta."""
 
-    delta: float | None = Field(default=None, gt=0, allow_inf_nan=False, description=DEFINITION.meaning)
+    delta: float | None = Field(default=None, gt=0, allow_inf_nan=False)

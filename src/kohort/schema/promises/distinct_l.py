@@ -30,4 +30,4 @@ DEFINITION = Definition(
 class DistinctL(Parameters):
     """l."""
 
-    l: int | None = Field(default=None, ge=2, description=DEFINITION.meaning)  # noqa: E741 - its name in every paper
+    l: int | None = Field(default=None, ge=2)  # noqa: E741 - its name in every paper

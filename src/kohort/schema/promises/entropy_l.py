@@ -35,4 +35,4 @@ DEFINITION = Definition(
 class EntropyL(Parameters):
     """l by entropy."""
 
-    entropy_l: float | None = Field(default=None, gt=1, allow_inf_nan=False, description=DEFINITION.meaning)
+    entropy_l: float | None = Field(default=None, gt=1, allow_inf_nan=False)

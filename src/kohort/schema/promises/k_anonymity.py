@@ -19,4 +19,4 @@ DEFINITION = Definition(
 class KAnonymity(Parameters):
     """k."""
 
-    k: int = Field(default=5, ge=2, lt=1 << 31, description=DEFINITION.meaning)
+    k: int = Field(default=5, ge=2, lt=1 << 31)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from pydantic import Field, field_validator
+from pydantic import field_validator
 
 from kohort.schema.promises.definition import Definition, Parameters, TableCounts
 
@@ -48,7 +48,7 @@ class Recursive(NamedTuple):
 class RecursiveL(Parameters):
     """l and c."""
 
-    recursive_l: Recursive | None = Field(default=None, description=DEFINITION.meaning)
+    recursive_l: Recursive | None = None
 
     @field_validator("recursive_l", mode="before")
     @classmethod

@@ -23,8 +23,8 @@ DEFINITION = Definition(
 class TCloseness(Parameters):
     """t, and how far two values are apart."""
 
-    t: Annotated[float, Field(gt=0, lt=1)] | None = Field(default=None, description=DEFINITION.meaning)
-    t_distance: Distance | None = Field(default=None, description="between two values: equal unless given")
+    t: Annotated[float, Field(gt=0, lt=1)] | None = None
+    t_distance: Distance | None = None
 
     @property
     def distance(self) -> Distance:
