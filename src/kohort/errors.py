@@ -1,6 +1,6 @@
-"""What can go wrong, in one voice: what, where, how much, and what to do. Never a cell value.
+"""The errors that kohort raises on purpose. A message says what happened, where, and what to do. It never shows a cell value.
 
-The exit code of the command line is a property of the error, so that every surface agrees on it.
+Each error carries the exit code of the command line.
 """
 
 from __future__ import annotations
@@ -11,13 +11,43 @@ from difflib import get_close_matches
 
 
 class KohortError(Exception):
-    """Base of every error that kohort raises on purpose."""
+    """Base class of all errors that kohort raises on purpose.
+
+    Attributes
+    ----------
+    exit_code : int
+        Exit code of the command line for this error.
+
+    Examples
+    --------
+    >>> import kohort as kh
+    >>> try:
+    ...     kh.audit("patients.dat", quasi=["age"], k=5)
+    ... except kh.KohortError as error:
+    ...     print(type(error).__name__, error.exit_code)
+    RequestError 2
+    """
 
     exit_code = 3
 
 
 class RequestError(KohortError):
-    """The request is wrong: a job, a file, a column. Carries every mistake that was found, not only the first."""
+    """The request is wrong: a setting, a file or a column. Nothing is published.
+
+    Attributes
+    ----------
+    problems : tuple of str
+        Every mistake that was found, one sentence each.
+
+    Examples
+    --------
+    >>> import kohort as kh
+    >>> try:
+    ...     kh.Job.build(quasi="age", k=1, method="mondrain")
+    ... except kh.RequestError as error:
+    ...     print(len(error.problems))
+    2
+    """
 
     exit_code = 2
 
@@ -28,30 +58,68 @@ class RequestError(KohortError):
 
 
 class PromiseError(KohortError):
-    """The promise cannot be kept on this table; nothing is published."""
+    """The table cannot keep the promise. Nothing is published.
+
+    Examples
+    --------
+    >>> import kohort as kh
+    >>> table = kh.datasets.hospital(rows=100).table.select(["age", "sex"])
+    >>> try:
+    ...     kh.anonymize(table, quasi=["age", "sex"], k=101)
+    ... except kh.PromiseError as error:
+    ...     print(error.exit_code)
+    1
+    """
 
     exit_code = 1
 
 
 class AuditError(PromiseError):
-    """The audit of what was about to be published failed; nothing is published."""
+    """The audit of the result failed before it was published. Nothing is published. This is a fault of kohort: report it.
+
+    Examples
+    --------
+    >>> import kohort as kh
+    >>> issubclass(kh.AuditError, kh.PromiseError), kh.AuditError.exit_code
+    (True, 1)
+    """
 
 
 class MachineError(KohortError):
-    """The machine failed: disk, memory, a missing extra."""
+    """The machine failed: disk or memory is full, or a component is not installed. Nothing is published.
+
+    Examples
+    --------
+    >>> import kohort as kh
+    >>> kh.MachineError.exit_code
+    3
+    """
 
     exit_code = 3
 
 
 class CancelledError(KohortError):
-    """The run was stopped from outside; nothing is published."""
+    """The run was cancelled, for example by `Progress.cancel`. Nothing is published.
+
+    Examples
+    --------
+    >>> import kohort as kh
+    >>> progress = kh.Progress()
+    >>> progress.cancel()
+    >>> sample = kh.datasets.hospital(rows=100)
+    >>> try:
+    ...     kh.anonymize(sample.table, sample.job, progress=progress)
+    ... except kh.CancelledError as error:
+    ...     print(error.exit_code)
+    130
+    """
 
     exit_code = 130
 
 
 @contextmanager
 def gathered(problems: list[str]) -> Iterator[None]:
-    """Note what is wrong with a request and go on, so that all of it is told at once."""
+    """Add the mistakes of a `RequestError` to a list instead of raising it, so that one message reports all mistakes."""
     try:
         yield
     except RequestError as error:
@@ -59,7 +127,7 @@ def gathered(problems: list[str]) -> Iterator[None]:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """A closing clause that points to the right name: the closest one, or all of them when none is close.
+    """Return a sentence that names the closest known name, or all known names when none is close.
 
     >>> nearest("agee", ["age", "sex"])
     " Did you mean 'age'?"
@@ -71,13 +139,13 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The closest of the known names as a closing clause, or nothing."""
+    """Return a sentence that names the closest known name, or an empty text."""
     folded = {candidate.casefold(): candidate for candidate in known}
     match = get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
     return f" Did you mean {folded[match[0]]!r}?" if match else ""
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
-    """Column names for a message, a long list cut short."""
+    """Return column names for a message. A long list is shortened."""
     shown = ", ".join(repr(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -1,4 +1,4 @@
-"""A proven release: the table or file, the evidence that it keeps its promises, and what it lost."""
+"""Release: an anonymized table or file, the evidence that it keeps its promises, and the detail lost."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from kohort.tables.locations import Location, location_of
 from kohort.utility.aligned import AlignedTables
 from kohort.utility.loss import Loss
 from kohort.utility.queries.answers import Answers
+from kohort.wording import percent
 
 if TYPE_CHECKING:
     from kohort.report.release_charts import Panels
@@ -30,7 +31,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
-    """A proven release and all that is known of it. `evidence` speaks of the table, or of the file if one was asked for."""
+    """An anonymized table or file that passed its audit. `kohort.anonymize` returns it.
+
+    Attributes
+    ----------
+    job : Job
+        The settings of the run, with its seed.
+    evidence : Evidence
+        The audit of the written file, or of the table if no file was requested.
+    output : path or None
+        The file that was written.
+
+    Examples
+    --------
+    >>> import kohort as kh
+    >>> sample = kh.datasets.hospital(rows=500)
+    >>> release = kh.anonymize(sample.table, sample.job, k=5, seed=7)
+    >>> release.evidence.passed, release.table.num_rows
+    (True, 500)
+    >>> print(f"{100 * release.loss.leaf:.1f} % of detail lost")
+    12.8 % of detail lost
+    """
 
     job: Job
     evidence: Evidence
@@ -42,26 +63,27 @@ class Release:
 
     def __repr__(self) -> str:
         found, verdict = self.evidence, "passed" if self.evidence.passed else "FAILED"
-        figures = f"{found.rows:,} rows, {found.classes:,} classes, k={found.k}, leaf loss {self.loss.leaf:.4f}"
-        return f"Release({figures}, audit {verdict})"
+        figures = f"k={found.k}, {found.rows:,} rows in {found.classes:,} groups, {percent(self.loss.leaf)} of detail lost"
+        return f"Release(audit {verdict}, {figures})"
 
     @cached_property
     def table(self) -> Any:
-        """The release as the kind of data frame that the source was, a pyarrow table if it was a file. Audited as it is."""
+        """The audited release as a data frame of the source's library; a pyarrow table if the source was a file."""
         return self._table if self._table is not None else self._publication.release_table()[0]
 
     @property
     def labels(self) -> NDArray[np.int64]:
-        """The cluster of each row of the source, in the source's order; -1 = suppressed. Private: never publish it."""
+        """The group number of each row of the source, in the source's order; -1 if suppressed. Private: never publish it."""
         return self._publication.labels()
 
     @property
     def loss(self) -> Loss:
+        """The detail lost, as shares between 0 (none) and 1 (all): of the whole table, and of each column."""
         return self._publication.result.loss
 
     @property
     def axes(self) -> dict[str, str]:
-        """What was applied to each quasi-identifier."""
+        """How kohort reads each quasi-identifier: as numbers, dates, a tree, or values that are kept or become `*`."""
         return self._publication.result.axes
 
     @property
@@ -71,57 +93,78 @@ class Release:
 
     @property
     def answers(self) -> Answers | None:
-        """What the release answers to the job's workload, beside the truth."""
+        """How well the release answers the queries of the job's workload; None if the job has none."""
         return self._publication.result.answers
 
     @property
     def kept_suppressed(self) -> bool:
-        """Whether the suppressed rows stay, as one class of `*`."""
+        """Whether the suppressed rows are published, as one group of `*`."""
         return self._publication.result.suppressed > 0 and self.evidence.rows == self._publication.result.rows
 
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> Evidence:
-        """Stage the release beside `path`, audit what was staged, rename it into place; the audit's findings."""
+        """Write the release to a file, and audit it. The file gets its name only if the audit passes.
+
+        Parameters
+        ----------
+        path : path
+            File to write. Its ending names the format: .csv, .tsv, .parquet or .arrow.
+        force : bool, default False
+            Replace the file if it exists.
+
+        Returns
+        -------
+        Evidence
+            The audit of the written file.
+        """
         return self._publication.release_file(location_of(path), force)
 
     def explain(self, *, progress: Progress | None = None) -> dict[str, Any]:
-        """Why each group was cut where it was, ready for JSON: columns and published values only, never another cell.
+        """Explain why each group was formed as it was. The method runs once more, so this needs the memory engine.
 
-        The cuts of Mondrian and top-down (column, values and sizes of both sides, gain), every group, and what repair and
-        improvement changed. Needs the memory engine; the method is run once more.
+        Returns
+        -------
+        dict
+            Ready for JSON: the cuts of Mondrian and top-down (column, published values and sizes of both sides, gain), every
+            group, and what repair and improvement changed. It holds column names and published values only, no other cell.
         """
         explained = self._publication.explain(progress or Progress(self._progress.threads))
         facts = {"release": str(self.output) if self.output else None, "promises": self.job.promise.model_dump(exclude_none=True)}
         return {**facts, "seed": self.job.seed, "notes": list(self.notes), **explained}
 
     def aligned(self) -> AlignedTables:
-        """The rows of the source that were released, and the release, in one order. For measuring only: it shows who is who."""
+        """Return the released rows of the source and the release in the same order. For measuring only: it identifies people."""
         return self._publication.aligned()
 
     def mine(self, target: str, **settings: Any) -> Mined:
-        """How well models trained on the release predict a column of original rows; needs the extra `ml`.
+        """Train models on the release and on the original, and compare how well both predict a column. Needs the extra `ml`.
 
-        Settings: `kohort.utility.models.accuracy.mine`.
+        Parameters
+        ----------
+        target : str
+            Column to predict.
+        **settings
+            Settings of `kohort.utility.models.accuracy.mine`.
         """
         from kohort.utility.models.accuracy import mine
 
         return mine(self._publication.aligned(), target, **settings)
 
     def structure(self, *, propensity: bool = False) -> Structure:
-        """How far the distributions that the release tells are from those of its source; a propensity score needs extra `ml`."""
+        """Compare the distributions of the release with those of the source. `propensity=True` needs the extra `ml`."""
         from kohort.utility.structure import structure
 
         return structure(self._publication.aligned(), propensity=propensity)
 
     def preview(self, rows: Sequence[int] | NDArray[np.int64]) -> tuple[pa.Table, pa.Table]:
-        """These rows of the source before and after, side by side. For your own screen: it shows who is who."""
+        """Return these rows of the source, before and after. For your own screen only: it identifies people."""
         wanted = np.asarray(rows)
         known = wanted.ndim == 1 and (not wanted.size or wanted.dtype.kind in "iu")
         if not known or ((wanted < 0) | (wanted >= self._publication.result.rows)).any():
-            raise RequestError(f"Rows to show are numbered from 0 to {self._publication.result.rows - 1}.")
+            raise RequestError(f"Row numbers must be whole numbers from 0 to {self._publication.result.rows - 1}.")
         return self._publication.preview(wanted.astype(np.int64))
 
     def plot(self) -> Panels:
-        """How many persons look alike, and how much of each column is lost: two matplotlib axes, shown by a notebook."""
+        """Draw two charts with matplotlib: people by group size, and detail lost by column."""
         from kohort.report.release_charts import release_figure
 
         return release_figure(self._publication.result.class_sizes, self.job.promise.k, self.loss.per_column)
@@ -133,7 +176,7 @@ class Release:
         return release_html(self.evidence, self.loss, self.axes, output=output, method=self.job.method, k=self.job.promise.k)
 
     def summary(self) -> dict[str, Any]:
-        """The run in one object, as `--json` prints it."""
+        """Return the result of the run as a dict, as `kohort anonymize --json` prints it."""
         return {
             "rows": self.evidence.rows,
             "classes": self.evidence.classes,

@@ -1,4 +1,4 @@
-"""Job files: TOML or JSON, read and written; tree files in them are relative to them."""
+"""Read and write job files (TOML or JSON). Paths in a job file are relative to its folder."""
 
 from __future__ import annotations
 
@@ -13,48 +13,48 @@ from kohort.errors import RequestError
 from kohort.job.settings import tree_path
 from kohort.schema.tree_rules import is_misspelt, is_short
 
-TOO_DEEP = "The job is nested too deeply: settings stand in tables, not in tables of tables of tables."
+TOO_DEEP = "The job is nested too deeply. Settings are at the top level, in [promise], or in [columns.NAME]."
 
 
 def require_job_file(file: Path, force: bool, suffixes: tuple[str, ...] = (".toml", ".json")) -> None:
-    """Refuse, before any work is done, to save a job where it would overwrite something or could not be read again."""
+    """Refuse, before the run starts, a job file that would replace another file or that kohort could not read again."""
     if file.suffix not in suffixes:
-        raise RequestError(f"A job is saved as {' or '.join(suffixes)}, not as {file.name!r}.")
+        raise RequestError(f"kohort saves jobs as {' or '.join(suffixes)}. Change the ending of {file.name!r}.")
     if not file.parent.is_dir():
-        raise RequestError(f"There is no folder {file.parent}. Create it first.")
+        raise RequestError(f"The folder {file.parent} does not exist. Create it first.")
     if os.path.lexists(file) and not force:
-        raise RequestError(f"{file} exists. Choose another name, or replace it with force (--force).")
+        raise RequestError(f"{file} exists already. Choose another name, or replace it with force (--force).")
 
 
 def read_job_file(file: Path) -> dict[str, Any]:
-    """A job file; tree files in it are relative to it."""
+    """Read a job file. Paths in it become relative to the current folder."""
     try:
         text = file.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise RequestError(f"The job file {file} cannot be read: {error.strerror}.") from None
+        raise RequestError(f"kohort cannot read the job file {file}: {error.strerror}.") from None
     except UnicodeDecodeError:
-        raise RequestError(f"The job file {file} is not UTF-8 text.") from None
+        raise RequestError(f"The job file {file} is not UTF-8 text. Save it as UTF-8.") from None
     except ValueError:
-        raise RequestError("The job file has a name that no file can have (a NUL in it).") from None
+        raise RequestError("The name of the job file contains a NUL character. Give the path of a file.") from None
     loads, syntax = (json.loads, "JSON") if file.suffix == ".json" else (tomllib.loads, "TOML")
     return relocated(parsed(text, loads, syntax, str(file)), lambda tree: str(file.parent / tree))
 
 
 def parsed(text: str, loads: Any, syntax: str, name: str = "The job") -> dict[str, Any]:
-    """A job's text as a nested dict. `loads` reads the syntax."""
+    """Return the text of a job as a nested dict. `loads` reads the syntax."""
     try:
         parsed = loads(text)
     except ValueError as error:
-        raise RequestError(f"{name} is not proper {syntax}: {error}") from None
+        raise RequestError(f"{name} is not valid {syntax}: {error}") from None
     except RecursionError:
         raise RequestError(TOO_DEEP) from None
     if not isinstance(parsed, dict):
-        raise RequestError(f"{name} is not a table of settings.")
+        raise RequestError(f"{name} holds no settings by name.")
     return parsed
 
 
 def relocated(nested: dict[str, Any], move: Any) -> dict[str, Any]:
-    """The job with every file that it names moved."""
+    """Return a copy of the job in which `move` has changed every path."""
     nested = copied(nested)
     for name in ("hierarchies", "workload"):
         if isinstance(nested.get(name), str):
@@ -68,5 +68,5 @@ def relocated(nested: dict[str, Any], move: Any) -> dict[str, Any]:
 
 
 def copied(nested: Mapping[str, Any]) -> dict[str, Any]:
-    """A nested dict that shares no part with the one given."""
+    """Return a copy of a nested dict that shares no dict with it."""
     return {key: copied(value) if isinstance(value, Mapping) else value for key, value in nested.items()}

@@ -1,7 +1,8 @@
-"""Job: what the user asks for. The Python API, the command line and (later) the web page all build one of these.
+"""Job: the settings of one run. The Python functions and the command line both build one.
 
-A keyword argument, a command-line flag and a key of the TOML file have the same name and meaning. Per-column settings can
-be given flat (`weight={"age": 2}`) or under their column (`[columns.age] weight = 2`): flat ones are folded into columns.
+A keyword argument, a command-line flag and a key of the TOML file have the same name and meaning
+(`kohort.schema.setting_texts` says what each means). Settings of a column can be given flat (`weight={"age": 2}`) or under their
+column (`[columns.age] weight = 2`). `Job.build` moves flat ones to their columns.
 """
 
 from __future__ import annotations
@@ -43,7 +44,35 @@ Suppressed = Literal["leave", "star"]
 
 
 class Job(BaseModel):
-    """A frozen, validated request. Build it with `Job.build`, which reports every mistake at once."""
+    """The validated settings of one run. A job cannot be changed; `Job.build` makes one from another.
+
+    The fields are the settings that `help(kohort.anonymize)` explains. Promises are in `promise`, columns with their roles in
+    `columns`.
+
+    Examples
+    --------
+    >>> import kohort as kh
+    >>> job = kh.Job.build(quasi=["age", "zip"], sensitive="disease", k=10)
+    >>> job
+    Job(quasi=['age', 'zip'], sensitive=['disease'], k=10, method='auto')
+    >>> print(kh.Job.build(job, l=3).to_toml())
+    version = 1
+    method = "auto"
+    <BLANKLINE>
+    [promise]
+    l = 3
+    k = 10
+    <BLANKLINE>
+    [columns.age]
+    role = "quasi"
+    <BLANKLINE>
+    [columns.zip]
+    role = "quasi"
+    <BLANKLINE>
+    [columns.disease]
+    role = "sensitive"
+    <BLANKLINE>
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -89,8 +118,27 @@ class Job(BaseModel):
 
     @classmethod
     def build(cls, base: Job | Mapping[str, Any] | str | os.PathLike[str] | None = None, /, **settings: Any) -> Job:
-        """A job from another job, a nested dict or a TOML/JSON file, changed by flat settings.
+        """Build a job from a job, a nested dict or a TOML or JSON file, and change it by settings.
 
+        Parameters
+        ----------
+        base : Job, dict or path, optional
+            Settings to start from.
+        **settings
+            Settings to change or add, as in `kohort.anonymize`.
+
+        Returns
+        -------
+        Job
+            The complete job.
+
+        Raises
+        ------
+        RequestError
+            A setting is wrong. The message lists every mistake.
+
+        Examples
+        --------
         >>> job = Job.build(quasi=["age", "zip"], sensitive="disease", k=10, weight={"age": 2})
         >>> job.promise.k, job.columns["age"].weight, list(job.columns)
         (10, 2.0, ['age', 'zip', 'disease'])
@@ -114,12 +162,12 @@ class Job(BaseModel):
         if problems:
             raise RequestError(problems)
         option = METHODS[job.method].options.model_validate(job.option).model_dump(exclude_unset=True)
-        return job.model_copy(update={"option": option})  # saved by type: `--option relaxed=true` as a truth value
+        return job.model_copy(update={"option": option})  # with its type: `--option relaxed=true` becomes a truth value
 
-    # --- asking
+    # --- what the settings mean
 
     def __repr__(self) -> str:
-        """Short, and without the values of trees."""
+        """Return roles, promises and method in one line, without the values of trees."""
         names = {role: [name for name, column in self.columns.items() if column.role == role] for role in ROLES}
         roles = "".join(f"{role}={named}, " for role, named in names.items() if named)
         promises = [f"k={self.promise.k}", *(f"{name}={getattr(self.promise, name)}" for name in self.promise.requested)]
@@ -129,29 +177,33 @@ class Job(BaseModel):
 
     @property
     def memory_bytes(self) -> int:
+        """The memory limit in bytes."""
         return memory_size(self.memory)
 
     @property
     def algorithm(self) -> Method:
+        """The method object that `method` names."""
         return METHODS[self.method]
 
     @property
     def rounds(self) -> int:
-        """How many rounds of improvement."""
+        """Number of rounds of improvement: `effort`, or the default of the method."""
         return self.algorithm.effort if self.effort is None else self.effort
 
     def method_options(self) -> Options:
+        """Return the options of the method, those not given at their defaults."""
         return self.algorithm.options.model_validate(self.option)
 
     def names(self, role: Role) -> list[str]:
+        """Return the names of the columns with this role."""
         return [name for name, column in self.columns.items() if column.role == role]
 
     def sensitive_promises(self) -> dict[str, SensitivePromise]:
-        """What is promised about each sensitive column."""
+        """Return the promises about each sensitive column."""
         return {name: self.columns[name].over(self.promise) for name in self.names("sensitive")}
 
     def measured(self) -> list[str]:
-        """Sensitive columns between whose values a distance counts that needs a tree or an order."""
+        """Return the sensitive columns for which t measures distances by an order or a tree."""
         return [
             name
             for name, requested in self.sensitive_promises().items()
@@ -159,33 +211,33 @@ class Job(BaseModel):
         ]
 
     def compared(self) -> list[str]:
-        """Sensitive columns that the method looks at too."""
+        """Return the sensitive columns that the method itself reads."""
         return self.names("sensitive") if self.algorithm.uses_sensitive(self.method_options()) else []
 
     def binding(self) -> dict[str, Any]:
-        """What binding the columns to a table needs to know beside them: the settings of `kohort.schema.columns.bind`."""
+        """Return the arguments of `kohort.schema.columns.bind` that come from the job."""
         measured = {*self.measured(), *self.compared()}
         return {"folder": self.hierarchies, "missing": self.missing, "ranges": self.ranges, "measured": measured}
 
     def tree_files(self) -> list[Path]:
-        """Every tree file that this job may read."""
+        """Return every tree file that a run of this job may read."""
         named = [Path(column.hierarchy) for column in self.columns.values() if isinstance(column.hierarchy, str)]
-        with suppress(OSError, ValueError):  # whoever reads the folder will say what is wrong with it
+        with suppress(OSError, ValueError):  # the code that reads the folder reports the error
             return [*named, *(file for file in Path(self.hierarchies).iterdir() if file.is_file())] if self.hierarchies else named
         return named
 
     def files(self) -> list[Path]:
-        """Every file that this job may read beside its source."""
+        """Return every file that a run of this job may read, except its source."""
         return [*self.tree_files(), *([Path(self.workload)] if isinstance(self.workload, str) else [])]
 
     def with_seed(self) -> Job:
-        """This job with a seed: its own, or one drawn now from the system."""
+        """Return this job with a seed: its own, or a random one from the operating system."""
         return self if self.seed is not None else self.model_copy(update={"seed": secrets.randbits(63)})
 
-    # --- to text and back
+    # --- reading and writing
 
     def to_dict(self) -> dict[str, Any]:
-        """Nested and plain; settings left at their default are left out, the essential ones are not."""
+        """Return the job as a nested dict. Settings at their default are left out, except version, method, k and roles."""
         given = self.model_dump(mode="json", exclude_defaults=True, exclude={"columns", "promise"})
         columns = {
             name: {"role": column.role, **column.model_dump(mode="json", exclude_defaults=True, exclude_none=True)}
@@ -195,31 +247,35 @@ class Job(BaseModel):
         return {**head, **given, "promise": self.promise.model_dump(mode="json", exclude_none=True), "columns": columns}
 
     def to_toml(self) -> str:
+        """Return the job as TOML, the format of job files."""
         return tomli_w.dumps(self.to_dict())
 
     def to_json(self) -> str:
+        """Return the job as JSON."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
 
     @classmethod
     def from_toml(cls, text: str) -> Job:
+        """Build a job from TOML text."""
         return cls.build(parsed(text, tomllib.loads, "TOML"))
 
     @classmethod
     def from_json(cls, text: str) -> Job:
+        """Build a job from JSON text."""
         return cls.build(parsed(text, json.loads, "JSON"))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write to a .toml or .json file; tree files are named relative to it, so that the folder can be moved."""
+        """Write the job to a .toml or .json file. Paths in it are relative to that file, so that the folder can be moved."""
         file = Path(path)
         moved = Job.build(relocated(self.to_dict(), lambda tree: os.path.relpath(tree, file.parent or ".")))
         try:
             file.write_text(moved.to_json() if file.suffix == ".json" else moved.to_toml(), encoding="utf-8")
         except OSError as error:
-            raise MachineError(f"The job could not be saved to {file}: {error.strerror}.") from None
+            raise MachineError(f"kohort could not save the job to {file}: {error.strerror}.") from None
 
 
 def _nested(base: Any) -> dict[str, Any]:
-    """What a job is built from, as a nested dict of its own."""
+    """Return a copy of what a job is built from, as a nested dict."""
     if isinstance(base, Job):
         return base.to_dict()
     if isinstance(base, Mapping):
@@ -228,11 +284,15 @@ def _nested(base: Any) -> dict[str, Any]:
         return {}
     if isinstance(base, (str, os.PathLike)):
         return read_job_file(Path(base))
-    raise RequestError(f"A job cannot be made from a {type(base).__name__}. Give a job, a dict or a file.")
+    raise RequestError(
+        f"kohort cannot read a job from a {type(base).__name__}. Give a Job, a dict, or the path of a TOML or JSON file."
+    )
 
 
 def _search_mistakes(job: Job) -> Iterable[str]:
-    """What must not be asked of a search."""
+    """Return settings of the search that exclude each other."""
     if job.rounds and job.algorithm.recodes_globally:
-        message = "publishes one value alike everywhere, so its groups cannot be improved. Leave effort out, or ask for 0."
-        yield f"{job.method} {message}"
+        yield (
+            f"effort={job.rounds} does not work with the method {job.method}: it generalises equal values in the same way "
+            "everywhere. Leave effort out, or set it to 0."
+        )

@@ -1,4 +1,4 @@
-"""Settings folded into a job: flat or nested, by keyword, flag or file, they end as one nested dict."""
+"""Merge settings into one nested dict, whether they come flat or nested, as keyword, flag or file."""
 
 from __future__ import annotations
 
@@ -15,13 +15,17 @@ from kohort.schema.tree_rules import is_misspelt, is_short
 
 PER_COLUMN = tuple(name for name in Column.model_fields if name != "role" and name not in SETTINGS)
 QUASI_ONLY = ("weight", "statistic", "step")
-DESCRIPTIVE = ("type", "format", "hierarchy")  # a job may say them of any column, so that its role can be changed alone
+DESCRIPTIVE = (
+    "type",
+    "format",
+    "hierarchy",
+)  # allowed for any role in a job file, so that a role can be changed without other edits
 TABLES = ("promise", "columns", "option")
 NO_FLOOR = Preset(2, "tight", "")
 
 
 def fold(nested: dict[str, Any], settings: Mapping[str, Any], of_job: Collection[str]) -> list[str]:
-    """Fold settings, flat or nested, into a nested job with these settings of its own; return the mistakes that were seen."""
+    """Merge settings into a nested job; return the mistakes found. `of_job` names the settings at the top level of a job."""
     given = {name: value for name, value in settings.items() if value is not None}
     known = {*ROLES, *PER_COLUMN, *SETTINGS, "k", *of_job}
     problems = [f"There is no setting {name!r}.{nearest(name, sorted(known))}" for name in given if name not in known]
@@ -40,7 +44,7 @@ def fold(nested: dict[str, Any], settings: Mapping[str, Any], of_job: Collection
 
 
 def _merge(nested: dict[str, Any], name: str, given: Any) -> None:
-    """Add to a table of settings; what is no table is left for pydantic to refuse."""
+    """Add settings to a nested table. A value that is not a table stays, so that pydantic reports it."""
     before = nested.get(name, {})
     if isinstance(before, Mapping):
         nested[name] = {**before, **given} if isinstance(given, Mapping) else given
@@ -52,17 +56,17 @@ def _fold_roles(columns: dict[str, Any], given: Mapping[str, Any]) -> list[str]:
     for role in ROLES:
         named = _names(given.get(role, ()))
         if named is None:
-            problems.append(f"{role} must be a column's name or a list of them.")
+            problems.append(f"{role} must be a column name or a list of column names.")
             continue
         twice = [name for name in named if role_of.setdefault(name, role) != role]
-        problems += [f"Column {name!r} has two roles, {role_of[name]} and {role}. Give it one." for name in twice]
+        problems += [f"Column {name!r} has two roles, {role_of[name]} and {role}. Give it one role." for name in twice]
     for name, role in role_of.items():
         _take_role(columns, name, role)
     return problems
 
 
 def _fold_sensitive_promises(nested: dict[str, Any], given: Mapping[str, Any]) -> None:
-    """A promise about sensitive values holds for every sensitive column, unless it names the columns it is about."""
+    """Merge promises about sensitive values. They hold for every sensitive column, unless they name their columns."""
     columns = {name: column for name, column in nested["columns"].items() if isinstance(column, dict)}
     sensitive = {name for name, column in columns.items() if column.get("role") == "sensitive"}
     for setting in SETTINGS:
@@ -73,7 +77,7 @@ def _fold_sensitive_promises(nested: dict[str, Any], given: Mapping[str, Any]) -
             for name in value:
                 columns[name][setting] = value[name]
         elif setting == "alpha" and not isinstance(value, Mapping):
-            for table in (_table(nested, "promise"), *columns.values()):  # values with a limit of their own keep it
+            for table in (_table(nested, "promise"), *columns.values()):  # values that have their own limit keep it
                 if isinstance(table.get("alpha"), Mapping):
                     table["alpha"] = {**table["alpha"], DEFAULT: value}
                 elif table is nested["promise"] or table.get("alpha") is not None:
@@ -85,7 +89,7 @@ def _fold_sensitive_promises(nested: dict[str, Any], given: Mapping[str, Any]) -
 
 
 def _table(nested: dict[str, Any], name: str) -> dict[str, Any]:
-    """A table of settings of its own to write to; what is no table is left for pydantic to refuse."""
+    """Return a copy of a nested table to write to. A value that is not a table stays, so that pydantic reports it."""
     before = nested.get(name, {})
     if isinstance(before, Mapping):
         nested[name] = dict(before)
@@ -102,7 +106,7 @@ def _fold_columns(nested: dict[str, Any], given: Mapping[str, Any]) -> list[str]
         if setting == "allow" and not isinstance(values, Mapping):
             values = dict.fromkeys(_names(values) or (), True) or values
         if not isinstance(values, Mapping):
-            problems.append(f"{setting} must name its columns: {setting}={{'column': value}}.")
+            problems.append(f"{setting} needs column names. Write {setting}={{'column': value}}.")
             continue
         for name, value in values.items():
             if name in columns:
@@ -111,14 +115,15 @@ def _fold_columns(nested: dict[str, Any], given: Mapping[str, Any]) -> list[str]
                 has = column.get("role")
                 measured = has == "sensitive" and (everywhere or column.get("t") is not None)
                 if setting in DESCRIPTIVE and has in ROLES and has != "quasi" and not measured:
-                    problems.append(f"Column {name!r} is {has}: {setting} only serves quasi-identifiers and distances of t.")
+                    no_effect = f"{setting} has no effect there. Remove it, or give the column the role quasi."
+                    problems.append(f"Column {name!r} has the role {has}. {no_effect}")
             else:
-                problems.append(f"{setting} names column {name!r}, which has no role.{nearest(name, columns)}")
+                problems.append(f"{setting} names column {name!r}, but that column has no role.{nearest(name, columns)}")
     return problems
 
 
 def _take_role(columns: dict[str, Any], name: str, role: str) -> None:
-    """Give a column a role. What it was told as something else goes with it: `--drop born` needs no word on its type."""
+    """Give a column a role. Settings of its former role are removed: `--drop born` also removes the type of born."""
     before = columns.get(name)
     if isinstance(before, Mapping) and before.get("role") not in (None, role):
         left = {
@@ -136,7 +141,7 @@ def _floor(nested: Mapping[str, Any]) -> Preset:
 
 
 def apply_preset(nested: dict[str, Any]) -> Iterable[str]:
-    """Fill in what the preset stands for, and refuse what is weaker."""
+    """Fill in the settings of the preset, and return a mistake for each setting that is weaker."""
     floor, promise = _floor(nested), nested.setdefault("promise", {})
     if floor is NO_FLOOR or not isinstance(promise, Mapping):
         return
@@ -144,15 +149,19 @@ def apply_preset(nested: dict[str, Any]) -> Iterable[str]:
     if k is None:
         nested["promise"] = {**promise, "k": floor.k}
     elif isinstance(k, int) and k < floor.k:
-        yield f"k={k} is weaker than the preset {name} allows: {floor.k} ({floor.reason}). Leave k out, or ask for more."
+        required = f"which needs k={floor.k} ({floor.reason})"
+        yield f"k={k} is weaker than the preset {name}, {required}. Leave k out, or set it to {floor.k} or more."
     if ranges is None:
         nested["ranges"] = floor.ranges
     elif ranges == "tight" and floor.ranges == "grid":
-        yield f"ranges=tight is weaker than the preset {name} allows: it publishes exact ends. Leave it out, or ask for grid."
+        yield (
+            f"ranges=tight is weaker than the preset {name}: ranges would begin and end at values of people. "
+            "Leave ranges out, or set it to grid."
+        )
 
 
 def _names(given: Any) -> list[str] | None:
-    """One name or several; None if it is neither."""
+    """Return one name or several as a list; None if the value is neither."""
     if isinstance(given, str):
         return [given]
     if isinstance(given, Iterable) and not isinstance(given, (Mapping, AbstractSet)):  # a set has no order
@@ -166,5 +175,5 @@ def _plain(value: Any) -> Any:
 
 
 def tree_path(path: str) -> str:
-    """A path that is not mistaken for a rule."""
+    """Return a path that cannot be mistaken for a rule."""
     return os.path.join(".", path) if is_short(path) or is_misspelt(path) else path  # noqa: PTH118 - a Path would drop the dot

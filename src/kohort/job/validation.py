@@ -1,4 +1,4 @@
-"""What is wrong with a job, every mistake at once, each as one sentence."""
+"""Find the mistakes in a job: all of them, each as one sentence or two."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _WORDS = (
     ("a valid integer, unable to parse string as an integer", "a whole number"),
     ("a valid integer, got a number with a fractional part", "a whole number"),
     ("a valid number, unable to parse string as a number", "a number"),
-)  # pydantic's, and ours
+)  # pydantic's words, and ours
 _UNPAIRED = re.compile("[\ud800-\udfff]")
 LEAST_MEMORY, MOST_MEMORY = 512 << 20, 1 << 50
 _UNIT = re.compile("([kmgt]?)(?:i?b)?")
 
 
 def memory_size(given: str) -> int:
-    """How many bytes `2GiB`, `512m`, ... are.
+    """Return the number of bytes of a size such as `2GiB` or `512m`.
 
     >>> memory_size("2GiB"), memory_size("1.5 g") == 3 * 2**29
     (2147483648, True)
@@ -48,7 +48,7 @@ def memory_size(given: str) -> int:
 
 
 def not_unicode(nested: Mapping[str, Any], place: str = "") -> list[str]:
-    """Settings that no file could hold: bytes of a command line that are no text come as lone surrogates."""
+    """Return settings that are not valid text. Bytes of a command line that are not text arrive as lone surrogates."""
     problems = []
     for name, value in nested.items():
         here = f"{place}{name}"
@@ -57,13 +57,15 @@ def not_unicode(nested: Mapping[str, Any], place: str = "") -> list[str]:
         for text in (here, *(value if isinstance(value, (list, tuple)) else (value,))):
             if isinstance(text, str) and not text.isascii() and _UNPAIRED.search(text):
                 message = _UNPAIRED.sub("?", here)
-                problems.append(f"{message} holds bytes that are not text. Write it in Unicode; if it names a file, rename that.")
+                problems.append(
+                    f"{message} contains bytes that are not text. Write it in UTF-8. If it is a file name, rename the file."
+                )
                 break
     return problems
 
 
 def method_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
-    """An unknown method, or options that it does not have."""
+    """Return an unknown method, or options that the method does not have."""
     name, option = nested.get("method", "auto"), nested.get("option", {})
     method = METHODS.get(name) if isinstance(name, str) else None
     if method is None:
@@ -76,7 +78,7 @@ def method_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
 
 
 def workload_mistakes(nested: dict[str, Any]) -> Iterable[str]:
-    """A workload that stands in the job itself."""
+    """Return the mistakes of a workload that is written in the job itself."""
     given = nested.get("workload")
     if isinstance(given, Workload):
         nested["workload"] = given.to_dict()
@@ -88,21 +90,21 @@ def workload_mistakes(nested: dict[str, Any]) -> Iterable[str]:
 
 
 def objective_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
-    """A label and the objective that needs it come together, and it is a column that may be known."""
+    """Return mistakes of `label`: it needs the objective class, and must be a published column that is not sensitive."""
     objective, label, columns = nested.get("objective"), nested.get("label"), nested.get("columns")
     if objective == "class" and label is None:
-        yield "objective class keeps records of one label together: name the column (label, --label)."
+        yield "objective class needs a label: the column whose values should stay together. Set label (--label COL)."
     if label is None or not isinstance(columns, Mapping):
         return
     if objective != "class":
-        yield "label is only used by the objective class: ask for it (objective, --objective class), or leave the label out."
+        yield "label has an effect only with objective class. Set objective (--objective class), or leave label out."
     column = columns.get(label) if isinstance(label, str) else None
     if column is None:
-        yield f"label names column {label!r}, which has no role.{nearest(str(label), columns)}"
+        yield f"label names column {label!r}, but that column has no role.{nearest(str(label), columns)}"
     elif isinstance(column, Mapping) and column.get("role") == "sensitive":
-        yield f"The label {label!r} is sensitive: classes of one label each would give it away. Only quasi or other can be one."
+        yield f"The label {label!r} is sensitive. Groups of one label would reveal it. Choose a quasi or other column."
     elif isinstance(column, Mapping) and column.get("role") not in ("quasi", "other"):
-        yield f"The label {label!r} is not published, so no model could be trained on it. Make it quasi or other."
+        yield f"The label {label!r} is not published, so no model could be trained on it. Give it the role quasi or other."
 
 
 def column_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
@@ -111,20 +113,20 @@ def column_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
         {name: column for name, column in columns.items() if isinstance(column, Mapping)} if isinstance(columns, dict) else {}
     )
     if not any(column.get("role") == "quasi" for column in requested.values()):
-        yield "No quasi-identifier is named. Say with quasi (--quasi a,b) which columns others may know of a person."
+        yield "No quasi-identifier is given. Name the columns that other people may know with quasi (--quasi age,sex)."
     for name, column in requested.items():
         role = column.get("role")
         given = [setting for setting in QUASI_ONLY if setting in column]
         if role in ROLES and role != "quasi" and given:
-            yield f"Column {name!r} is {role}: {', '.join(given)} only serves quasi-identifiers."
+            yield f"Column {name!r} has the role {role}. Only quasi-identifiers can have {', '.join(given)}."
         promised = [setting for setting in SETTINGS if setting in column]
         if role in ROLES and role != "sensitive" and promised:
-            yield f"Column {name!r} is {role}: {', '.join(promised)} only serves sensitive columns."
+            yield f"Column {name!r} has the role {role}. Only sensitive columns can have {', '.join(promised)}."
         if role in ROLES and role != "other" and column.get("allow"):
-            yield f"Column {name!r} is {role}: allow only serves columns with the role other."
+            yield f"Column {name!r} has the role {role}. Only columns with the role other can have allow."
     units = [name for name, column in requested.items() if column.get("role") == "unit"]
     if len(units) > 1:
-        yield f"{len(units)} columns are units: {listed(units)}. One column says which rows belong to one person."
+        yield f"{len(units)} columns have the role unit: {listed(units)}. Only one column can tell people apart."
 
 
 def promise_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
@@ -136,21 +138,21 @@ def promise_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
     }
     requested = [setting for setting in SETTINGS if promise.get(setting) is not None]
     if requested and not sensitive:
-        yield f"{', '.join(requested)} speaks of sensitive columns, and none is named. Name them with sensitive (--sensitive s)."
+        yield f"{', '.join(requested)} protects sensitive columns, but none is given. Set sensitive (--sensitive diagnosis)."
     for measure, setting in (("t_distance", "t"), ("beta_kind", "beta")):
         for table in (promise, *sensitive.values()):
             if table.get(measure) is not None and table.get(setting) is None and promise.get(setting) is None:
-                yield f"{measure} is given without {setting}, which it would measure."
+                yield f"{measure} has no effect without {setting}. Set {setting}, or leave {measure} out."
                 break
 
 
 def sentences(error: ValidationError, model: type[BaseModel], where: str = "setting") -> Iterable[str]:
-    """pydantic's findings, each as one sentence that names the place, what is allowed, and the nearest right name."""
+    """Return pydantic's findings, each as a sentence with the setting, the allowed values and the nearest right name."""
     for finding in error.errors(include_url=False):
         *path, last = takewhile(_is_setting, map(str, finding["loc"])) if finding["loc"] else [where]
         place = ".".join([*path, last])
         if finding["type"] == "extra_forbidden":
-            elsewhere = " It belongs under [promise]." if not path and last in Promise.model_fields else None
+            elsewhere = " In a job file it belongs under [promise]." if not path and last in Promise.model_fields else None
             if where == "setting":
                 yield f"There is no setting {place!r}.{elsewhere or nearest(last, _fields(model, path))}"
             else:
@@ -158,7 +160,7 @@ def sentences(error: ValidationError, model: type[BaseModel], where: str = "sett
                 has = f" Its options: {known}." if known else " It has no options."
                 yield f"{where} has no option {place!r}.{did_you_mean(last, model.model_fields)}{has}"
         elif finding["type"] == "missing":
-            yield f"{place} is not given."
+            yield f"{place} is missing."
         elif finding["type"] == "literal_error":
             allowed = finding["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
             yield f"{place} must be one of {', '.join(allowed)}.{did_you_mean(str(finding['input']), allowed)}"
@@ -172,7 +174,7 @@ def sentences(error: ValidationError, model: type[BaseModel], where: str = "sett
 
 
 def _is_setting(part: str) -> bool:
-    """Whether a part of pydantic's address is a name of ours; where several types are allowed it goes on with theirs."""
+    """Return whether a part of pydantic's address names a setting. Parts that name a type do not."""
     return part not in ("str", "bool", "int", "float") and "[" not in part
 
 
