@@ -114,7 +114,7 @@ def anonymize(
     drop : str or list of str
         Columns to leave out.
     allow : str or list of str
-        Publish this `other` column although it looks like free text or like a number of its own for each row.
+        Publish this `other` column although it looks like free text, or has a different value in each row.
     preset : str
         Minimum promise for a kind of recipient: internal, trusted, public or high-risk. Weaker settings are refused.
     k : int, default 5

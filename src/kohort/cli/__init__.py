@@ -1,5 +1,6 @@
-"""The command line: reads options, calls `kohort.api`, prints what happened.
+"""The command line: read flags, call `kohort.api`, print the result.
 
-One file a command, each found by `commands`. `options` has the options that several commands share, `process` turns errors
-and Ctrl-C into exit codes, `progress_line` draws the line that moves. No logic of anonymization is here. Start with `commands`.
+Each command has its own file; `commands` joins them. `options` has the flags that several commands share, `sections` formats the
+help, `verdict` prints results, `process` turns errors and Ctrl-C into exit codes, `progress_line` shows progress. Nothing here
+anonymizes. Start with `commands`.
 """

@@ -1,4 +1,4 @@
-"""`kohort audit`: is a file k-anonymous?"""
+"""`kohort audit`: check whether a file is k-anonymous and keeps its other promises."""
 
 from __future__ import annotations
 
@@ -9,33 +9,42 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kohort.cli.options import ENCODING, MISSING, PATH, promise_flags, tree_flags
+from kohort.cli.options import JSON, PATH, job_flags, promise_flags, value_flags
 from kohort.cli.process import say, watched_run
-from kohort.cli.verdict import print_checks
+from kohort.cli.sections import SectionedCommand, flag, setting
+from kohort.cli.verdict import print_audit
+from kohort.schema.setting_texts import OUTPUT
 
 if TYPE_CHECKING:
     from kohort.auditor import Evidence
 
 
-AUDIT_EXAMPLES = """\b
-Examples:
-  kohort audit release.csv --quasi age,sex,zip --k 5
-  kohort audit release.parquet --job job.toml --json
-  kohort audit release.csv --quasi age,sex --sensitive disease --graph graph.svg
+EXAMPLES = """\b
+Examples, in the folder that `make demo` leaves (cd kohort-demo):
+  kohort audit release.csv --job job.toml
+  kohort audit release.csv --quasi age,sex,zip,occupation --sensitive diagnosis --k 5
+  kohort audit release.csv --job job.toml --graph graph.graphml --json
 """
 
 
-@click.command(short_help="Ask any file whether it is k-anonymous.", epilog=AUDIT_EXAMPLES)
-@click.argument("release", metavar="FILE", type=PATH)
-@promise_flags
-@tree_flags
-@MISSING
-@ENCODING
-@click.option(
-    "--graph", type=PATH, metavar="F.SVG", help="Draw which classes hold which sensitive values; as .graphml if they are many."
+@click.command(
+    cls=SectionedCommand, short_help="Check whether a file is k-anonymous.", epilog=EXAMPLES, options_metavar="[FLAGS]"
 )
-@click.option("--curves", type=PATH, metavar="F.SVG", help="Draw how many classes to expect alike, against n and against k.")
-@click.option("--force", is_flag=True, help="Replace the files of --graph and --curves if they exist.")
+@click.argument("release", metavar="FILE", type=PATH)
+@job_flags
+@promise_flags
+@value_flags
+@flag(
+    "--graph", type=PATH, metavar="F.SVG", section=OUTPUT,
+    help="Draw which groups have which sensitive values (.svg, or .graphml for many groups).",
+)  # fmt: skip
+@flag(
+    "--curves", type=PATH, metavar="F.SVG", section=OUTPUT,
+    help="Draw how many groups are expected to have one sensitive value only, for other table sizes and k.",
+)  # fmt: skip
+@flag("--force", is_flag=True, section=OUTPUT, help="Replace the files of --graph and --curves.")
+@JSON
+@setting("threads", type=int)
 def audit(
     release: Path,
     job_file: Path | None,
@@ -46,9 +55,9 @@ def audit(
     force: bool,
     **settings: Any,
 ) -> None:
-    """Is FILE k-anonymous? Re-reads it as it is, whoever made it; exit code 1 if it is not.
+    """Check whether FILE is k-anonymous, whatever tool made it. The exit code is 1 if it is not.
 
-    With --sensitive it also tells how much a person's class gives away.
+    With --sensitive, kohort also reports what a group reveals about the sensitive values of its people.
     """
     from kohort import api
     from kohort.job.job import Job
@@ -59,18 +68,9 @@ def audit(
     if as_json:
         say(json.dumps({**_figures_of(evidence), "audit": evidence.to_dict(), "file": str(release)}))
     else:
-        say(f"{release}: {evidence.rows:,} rows in {evidence.classes:,} classes, the smallest of {evidence.k:,}")
-        print_checks(evidence)
-        _print_homogeneity(evidence)
+        print_audit(evidence, str(release), job)
     if not evidence.passed:
         sys.exit(1)
-
-
-def _print_homogeneity(evidence: Evidence) -> None:
-    from kohort.report.homogeneity_text import lines
-
-    for line in lines(evidence):
-        say(line)
 
 
 def _figures_of(evidence: Evidence) -> dict[str, Any]:

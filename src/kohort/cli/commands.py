@@ -1,4 +1,4 @@
-"""The command line: one file a command; heavy parts load inside the commands, so that help is quick."""
+"""The command line. Each command has its own file and imports heavy modules only when it runs, so that help is quick."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 EXIT_CODES = """\b
 Exit codes:
-  0   done and proven
-  1   the promise cannot be kept, or the audit failed; nothing is written
-  2   the request is wrong
-  3   the machine failed: disk, memory
-  130 interrupted
+  0    done; for anonymize and audit: the promise is kept
+  1    the promise cannot be kept, or the audit failed; nothing is written
+  2    the request is wrong: a setting, a file or a column
+  3    the machine failed: disk or memory full, or a component is missing
+  130  interrupted
 \b
-Start with: kohort demo, then kohort inspect YOUR.csv
+Start with `kohort demo`, then `kohort inspect YOUR.csv`.
 """
 
 
 @click.group(context_settings=CONTEXT, epilog=EXIT_CODES, no_args_is_help=True)
 @click.version_option(__version__, "-V", "--version", message="kohort %(version)s")
 def group() -> None:
-    """Publish tables about people so that everyone hides in a cohort of at least k, and prove it.
+    """Anonymize tables about people, and prove it (k-anonymity).
 
-    The written file itself is re-checked before anyone may have it; if the check fails, nothing is written.
+    kohort checks the written file itself. If the check fails, no file is left.
     """
 
 

@@ -1,4 +1,4 @@
-"""The demo: one table's way from patients to a proven release, told on the terminal. The patients are made up."""
+"""The demo: anonymize a generated hospital table and show each step on the terminal."""
 
 from __future__ import annotations
 
@@ -17,63 +17,68 @@ from kohort import api, datasets
 from kohort.errors import MachineError, RequestError
 from kohort.progress import Progress
 from kohort.release import Release
+from kohort.wording import percent
 
 BEFORE = ("name", "age", "sex", "zip", "occupation")
 AFTER = ("age", "sex", "zip", "occupation", "diagnosis")
 WIDE = 120  # columns of a terminal on which both tables fit side by side
-CANDIDATES = 200  # cohorts looked at to find one worth showing
+CANDIDATES = 200  # smallest groups to choose the example from
 
 
-def tell(folder: Path, rows: int, k: int, progress: Progress) -> None:
-    """Make the sample, anonymize it through its files as a user would, and say what happened."""
+def show(folder: Path, rows: int, k: int, progress: Progress) -> None:
+    """Write the sample to files, anonymize it as a user would, and print what happened."""
     console = Console(highlight=False)
     sample = datasets.hospital(rows)
     try:
         _require_own(folder, ",".join(sample.table.column_names))
         source, job = sample.write(folder, k=k)
     except OSError as error:
-        raise MachineError(f"{folder} could not be written: {error.strerror}.") from None
+        raise MachineError(f"kohort could not write to {folder}: {error.strerror}.") from None
     target = folder / "release.csv"
     console.print(
-        f"A hospital with [bold]{rows:,}[/] patients, made up by formula. Name and birth date identify; age, sex, zip and "
-        "occupation are what a neighbour may know; diagnosis and cost are nobody's business.\n"
+        f"A generated table of [bold]{rows:,}[/] hospital patients. Name and birth date identify a patient. Other people may "
+        "know age, sex, zip and occupation (quasi-identifiers). Diagnosis and cost are sensitive.\n"
     )
     release = api.anonymize(source, job, output=target, force=True, progress=progress)
     again = api.audit(target, job, progress=progress)
 
-    before, after = release.preview(_cohort_to_show(release))
+    before, after = release.preview(_example_group(release))
     _show(console, before, after)
-    console.print(f"These {len(before)} patients now look alike to anyone who knows their age, sex, zip and occupation.\n")
+    console.print(
+        f"These {len(before)} patients now have the same age, sex, zip and occupation. Nobody can tell them apart by these.\n"
+    )
     evidence, loss = release.evidence, release.loss
-    columns = ", ".join(f"{name} {share:.3f}" for name, share in loss.per_column.items())
-    console.print(f"[bold]k = {evidence.k}[/]: every patient hides among at least that many ({evidence.classes:,} classes).")
-    console.print(f"[bold]loss {loss.leaf:.3f}[/] of a cell on average, 0 = nothing, 1 = everything ({columns}).\n")
-    console.print("The file was audited before it got its name, by SQL that shares no code with the method:")
+    columns = ", ".join(f"{name} {percent(share)}" for name, share in loss.per_column.items())
+    console.print(f"[bold]The promise is kept (k = {k})[/]: {evidence.classes:,} groups, each of at least {evidence.k} patients.")
+    console.print(f"[bold]{percent(loss.leaf)} of detail lost[/] ({columns}).\n")
+    console.print("kohort audited the written file before it got its name. The audit shares no code with the method:")
     console.print(_checks(release))
-    console.print(f"and once more as anyone can, with `kohort audit`: k = {again.k}, {'passed' if again.passed else 'FAILED'}.\n")
-    console.print("Where things are:")
+    console.print(f"A second audit with `kohort audit`: k = {again.k}, {'passed' if again.passed else 'FAILED'}.\n")
+    console.print("Files:")
     for path, what in (
-        (source, "the patients (never publish this)"),
+        (source, "the patients (never publish this file)"),
         (folder / "trees", "the trees of sex, zip and occupation"),
-        (job, "what was asked"),
+        (job, "the job: all settings of this run"),
         (target, "the release"),
     ):
         console.print(f"  {path!s:<28} {what}", soft_wrap=True, markup=False)
     command = "kohort" if shutil.which("kohort") else os.path.relpath(sys.argv[0])
-    yours = f"{command} anonymize YOUR.csv -o release.csv --quasi age,sex --sensitive diagnosis --k {k}"
-    console.print(f"\nNow yours:\n  {yours}", soft_wrap=True, markup=False)
+    yours = f"{command} inspect YOUR.csv -o job.toml"
+    console.print(f"\nNext, your own table:\n  {yours}", soft_wrap=True, markup=False)
 
 
 def _require_own(folder: Path, header: str) -> None:
-    """The demo replaces the files of an earlier demo, and nothing else."""
+    """Refuse a folder with files that an earlier demo did not write."""
     there = [name for name in ("patients.csv", "job.toml", "release.csv", "trees") if (folder / name).exists()]
     ours = "patients.csv" in there and (folder / "patients.csv").read_bytes().startswith(f"{header}\n".encode())
     if there and not ours:
-        raise RequestError(f"{folder} holds files that the demo did not make ({', '.join(there)}). Choose another --folder.")
+        raise RequestError(
+            f"The demo would replace files in {folder} that it did not write ({', '.join(there)}). Choose another --folder."
+        )
 
 
-def _cohort_to_show(release: Release) -> NDArray[np.int64]:
-    """The rows of a small cohort in which as many columns as possible were widened but none was lost altogether."""
+def _example_group(release: Release) -> NDArray[np.int64]:
+    """Return the rows of a small group in which most columns were generalised, but none to `*`."""
     sizes = np.bincount(release.labels)
     smallest = np.argsort(sizes, kind="stable")[:CANDIDATES]
     grouped = np.argsort(release.labels, kind="stable")
@@ -90,13 +95,13 @@ def _cohort_to_show(release: Release) -> NDArray[np.int64]:
 
 
 def _show(console: Console, before: pa.Table, after: pa.Table) -> None:
-    """Both tables in one where the terminal is wide enough, one below the other where it is not."""
+    """Print both tables side by side if the terminal is wide enough, else one below the other."""
     old, new = before.select(BEFORE), after.select(AFTER)
     if console.width >= WIDE:
-        console.print(_drawn("One cohort, before and after", old, new))
+        console.print(_drawn("One group, before and after", old, new))
     else:
-        console.print(_drawn("One cohort, before", old))
-        console.print(_drawn("the same, after", new))
+        console.print(_drawn("One group, before", old))
+        console.print(_drawn("The same group, after", new))
 
 
 def _checks(release: Release) -> Table:

@@ -1,4 +1,4 @@
-"""`kohort inspect`: what is in a table, and a draft of a job."""
+"""`kohort inspect`: examine a table and draft a job."""
 
 from __future__ import annotations
 
@@ -8,25 +8,28 @@ from pathlib import Path
 
 import click
 
-from kohort.cli.options import ENCODING, MISSING, PATH
+from kohort.cli.options import JSON, PATH
 from kohort.cli.process import say, watched_run
+from kohort.cli.sections import setting
 
 INSPECT_EXAMPLES = """\b
-Examples:
+Examples, in the folder that `make demo` leaves (cd kohort-demo):
   kohort inspect patients.csv
-  kohort inspect patients.csv -o job.toml --trees trees
-  kohort anonymize patients.csv -o release.csv --job job.toml
+  kohort inspect patients.csv -o draft.toml --trees draft-trees
+  kohort anonymize patients.csv -o draft.csv --job draft.toml
 """
 
 
-@click.command(short_help="Say what is in a table, and draft a job.", epilog=INSPECT_EXAMPLES)
+@click.command(short_help="Examine a table and draft a job.", epilog=INSPECT_EXAMPLES)
 @click.argument("source", metavar="INPUT", type=PATH)
-@click.option("-o", "--output", type=PATH, metavar="JOB.TOML", help="Write a commented job that runs.")
-@click.option("--trees", type=PATH, metavar="DIR", help="Write starting trees into this folder.")
-@MISSING
-@ENCODING
+@click.option(
+    "-o", "--output", type=PATH, metavar="JOB.TOML", help="Write a job with comments. It runs as it is, but review it first."
+)
+@click.option("--trees", type=PATH, metavar="DIR", help="Write a tree file for each column that needs one into this folder.")
+@setting("missing", multiple=True)
+@setting("encoding")
 @click.option("--force", is_flag=True, help="Replace the job and the trees if they exist.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
+@JSON
 def inspect(
     source: Path,
     output: Path | None,
@@ -36,7 +39,10 @@ def inspect(
     force: bool,
     as_json: bool,
 ) -> None:
-    """What is in INPUT? Types, who stands alone, and suggested roles and trees, for review. Shows no cell of the table."""
+    """Examine INPUT: how many rows are unique, types, and a suggested role and tree for each column, with the reason.
+
+    Roles are suggestions: review them. The output shows no cell of the table.
+    """
     from kohort import api
     from kohort.job.files import require_job_file
     from kohort.tables.tables import require_other
@@ -53,10 +59,10 @@ def inspect(
     for line in inspection.lines():
         say(line)
     if not inspection.risk.quasi:
-        say('\nBefore a job can run, give at least one column the role "quasi".')
+        say('\nNext: give at least one column the role "quasi". Without it no job can run.')
     elif output:
         command = shlex.join(["kohort", "anonymize", str(source), "-o", "release.csv", "--job", str(output)])
-        say(f"\nThe job is in {output}. Review it, then: {command}")
+        say(f"\nNext: review the roles in {output}, then run: {command}")
     else:
         given = [flag for token in missing for flag in ("--missing", token)] + (["--encoding", encoding] if encoding else [])
-        say(f"\nWrite a job to start from: {shlex.join(['kohort', 'inspect', str(source), *given, '-o', 'job.toml'])}")
+        say(f"\nNext: write a job to start from: {shlex.join(['kohort', 'inspect', str(source), *given, '-o', 'job.toml'])}")

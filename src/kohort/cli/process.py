@@ -1,6 +1,6 @@
-"""How a command runs and how it ends: watched, stopped by signals, every error one message and an exit code.
+"""Run a command: show progress, stop on signals, turn every error into one message and an exit code.
 
-A traceback could show people's records, so there is none.
+kohort prints no traceback, because a traceback could show cell values.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ STOPPING = [
 
 @contextmanager
 def watched_run(threads: int | None) -> Iterator[Progress]:
-    """A progress shown on stderr and stopped by signals, even by one that some library swallows."""
+    """Give a progress that is shown on stderr and cancelled by signals, even if a library catches the interruption."""
     from kohort.cli.progress_line import watched
 
     with watched(threads) as progress:
 
         def stop(_signal: int, _frame: object) -> None:
-            for number in STOPPING:  # one is enough: cleaning up must not be stopped
+            for number in STOPPING:  # a second signal must not stop the cleaning up
                 signal.signal(number, signal.SIG_IGN)
             progress.cancel()
             raise KeyboardInterrupt
 
         def hush(ignored: sys.UnraisableHookArgs) -> None:
-            if not issubclass(ignored.exc_type, KeyboardInterrupt):  # one that came while an object was cleaned up is told below
+            if not issubclass(ignored.exc_type, KeyboardInterrupt):  # `run` reports an interruption
                 usual(ignored)
 
         before = {number: signal.signal(number, stop) for number in STOPPING}
         usual, sys.unraisablehook = sys.unraisablehook, hush
         try:
             yield progress
-        except Exception:  # a library may turn the interruption into an error of its own
+        except Exception:  # a library may turn the interruption into another error
             if progress.cancelled:
                 raise KeyboardInterrupt from None
             raise
@@ -64,11 +64,11 @@ def watched_run(threads: int | None) -> Iterator[Progress]:
 
 
 _TARGET: dict[Path, object] = {}
-"""What stood at a target before the run: if something else stands there, no message may say that nothing was published."""
+"""State of each output before the run. If it changed, no message may say that nothing was published."""
 
 
 def will_write(place: Location) -> None:
-    """Note what stands at a target, so that the last words can tell whether something was put there."""
+    """Remember the state of an output, so that the last message can say whether something was written."""
     if isinstance(place, Path):
         _TARGET[place] = _state(place)
 
@@ -81,11 +81,11 @@ def _state(path: Path) -> object:
 
 
 def run(command: click.Command) -> NoReturn:
-    """Run a command to its exit code."""
+    """Run a command and exit with its code."""
     _TARGET.clear()
     try:
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on an interruption is told below
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # reported below
         command(standalone_mode=False)
         if sys.stdout:
             sys.stdout.flush()
@@ -106,20 +106,20 @@ def run(command: click.Command) -> NoReturn:
         place = traceback.extract_tb(error.__traceback__)[-1]
         what = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
         text = f"{what} in {Path(place.filename).name}, line {place.lineno}"
-        code = _last_words(f"Error: kohort failed ({text}; KOHORT_DEBUG=1 shows more, please report it)", 3)
+        code = _last_words(f"Error: kohort failed ({text}). Report this fault; KOHORT_DEBUG=1 shows more. Result", 3)
     _leave(code)
 
 
 def _last_words(what: str, code: int) -> int:
-    """What happened, and whether a release is in place all the same."""
+    """Print what happened and whether a release was written; return the exit code."""
     placed = [path for path, before in _TARGET.items() if _state(path) != before]
-    outcome = f"the release is in place: {placed[0]}." if placed else "nothing was published."
+    outcome = f"the release was written before: {placed[0]}." if placed else "nothing was published."
     _echo(f"{what}; {outcome}", err=True)
     return code
 
 
 def _leave(code: int) -> NoReturn:
-    """Exit without the interpreter's own complaint when stdout can take no more, or when Ctrl-C comes once more."""
+    """Exit without a message of the interpreter if stdout is closed or Ctrl-C comes again."""
     try:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -131,7 +131,7 @@ def _leave(code: int) -> NoReturn:
 
 
 def say(text: str) -> None:
-    """To stdout; a reader who has left already is no failure."""
+    """Print to stdout. A closed pipe is not an error."""
     try:
         _echo(text)
     except BrokenPipeError:
@@ -139,5 +139,5 @@ def say(text: str) -> None:
 
 
 def _echo(text: str, *, err: bool = False) -> None:
-    """Names of files need not be text; what is none of it is shown by its bytes."""
+    """Print text. Bytes of file names that are not text are printed as escapes."""
     click.echo(text.encode("utf-8", "backslashreplace").decode(), err=err)

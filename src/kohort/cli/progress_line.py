@@ -1,4 +1,4 @@
-"""A run's progress on stderr: silent for the first second, then one line on a terminal, few lines elsewhere."""
+"""Show the progress of a run on stderr: nothing in the first second, then one line on a terminal, few lines in a log."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from kohort.progress import Progress
+from kohort.wording import percent
 
 QUIET_SECONDS = 1.0
 TERMINAL_SECONDS, LOG_SECONDS = 0.2, 10.0
@@ -16,7 +17,7 @@ TERMINAL_SECONDS, LOG_SECONDS = 0.2, 10.0
 
 @contextmanager
 def watched(threads: int | None) -> Iterator[Progress]:
-    """A progress whose steps are shown while the block runs."""
+    """Give a progress whose steps are shown while the block runs."""
     said: set[str] = set()
 
     def say_once(text: str) -> None:
@@ -47,7 +48,7 @@ def _report(progress: Progress, done: threading.Event) -> None:
             continue
         share = _share(progress)
         if progress.cost_now < progress.cost_before:
-            share += f", loss now {progress.cost_now / progress.cost_before:.1%} of the first"
+            share += f", detail lost now {percent(progress.cost_now / progress.cost_before)} of the start"
         share = ", compiling" if progress.is_compiling else share
         text = f"kohort: {step}{share}, {now - started:.0f} s"
         _write(f"\r{text:<{width}}" if terminal else f"{text}\n")
@@ -57,7 +58,7 @@ def _report(progress: Progress, done: threading.Event) -> None:
 
 
 def _share(progress: Progress) -> str:
-    """How far a step is, how fast, and how long it still takes if it goes on like that."""
+    """Return how far a step is, its speed, and the time left at this speed."""
     done, total, seconds = progress.done, progress.total, time.perf_counter() - progress.step_began
     rate = done / seconds if seconds > 0 else 0
     if not total:

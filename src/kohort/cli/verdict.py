@@ -1,23 +1,126 @@
-"""How the checks of an audit are printed."""
+"""What a run and an audit print: first whether the promise is kept, then the detail lost, then what to do next."""
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kohort.cli.process import say
+from kohort.wording import counted, percent
 
 if TYPE_CHECKING:
-    from kohort.auditor import Evidence
+    from kohort.auditor import Check, Evidence
+    from kohort.job.job import Job
+    from kohort.release import Release
+
+LITTLE_LEFT = 0.9  # of the detail lost; from here on one group for the whole table is worth a warning
+SEVERITY = {"fail": 0, "not run": 1, "warn": 2, "pass": 3}
 
 
-def print_checks(evidence: Evidence) -> None:
-    """Print whether the audit passed, then a line for each check."""
-    say("audit " + ("passed" if evidence.passed else "FAILED"))
-    longest = max(len(check.name) for check in evidence.checks)
-    for check in evidence.checks:
-        required, found = _figure(check.required), _figure(check.found)
-        say(f"  {check.verdict:<7} {check.name:<{longest}}  required {required}, found {found}: {check.meaning}")
+def print_release(release: Release, *, saved: Path | None) -> None:
+    """Print the result of `kohort anonymize`. `saved` is the file of `--save-job`."""
+    unit = ("person", "people") if release.job.names("unit") else ("row", "rows")
+    _print_kept(release.evidence, str(release.output), release.job, counted(release.evidence.k, *unit))
+    for line in (*_loss(release), f"Next: {_next_step(release, saved)}"):
+        say(line)
+    say("\nDetail lost by column:")
+    longest = max(map(len, release.loss.per_column), default=0)
+    for name, share in release.loss.per_column.items():
+        say(f"  {name:<{longest}}  {percent(share):>7}  {release.axes[name]}")
+    say("\nChecks of the written file:")
+    _print_checks(release.evidence.checks)
+    say("\nThe run:")
+    for sentence in (*release.notes, *([] if release.answers is None else [release.answers.in_words()])):
+        say(f"  {sentence}")
+    seconds = ", ".join(f"{step} {spent:.1f}" for step, spent in release.summary()["seconds"].items())
+    say(f"  Method {release.job.method}, seed {release.job.seed}. Seconds: {seconds}.")
+
+
+def print_audit(evidence: Evidence, file: str, job: Job) -> None:
+    """Print the result of `kohort audit`."""
+    from kohort.report.homogeneity_text import lines
+
+    if evidence.passed:
+        _print_kept(evidence, file, job, f"{evidence.k:,}")
+        say(
+            "Next: read below what groups reveal about sensitive columns."
+            if evidence.homogeneity
+            else "Next: name the sensitive columns (--sensitive) to see what groups reveal about them."
+        )
+    else:
+        failed = evidence.failures()
+        names = ", ".join(check.name for check in failed)
+        say(f"The promise is NOT kept: {file} fails {len(failed)} of {counted(len(evidence.checks), 'check')} ({names}).")
+        rows, groups = counted(evidence.rows, "row"), counted(evidence.classes, "group")
+        say(f"It has {rows} in {groups}. The smallest group has {evidence.k:,}; k = {job.promise.k} is promised.")
+        say("Next: do not publish this file. Make a release that keeps the promise with `kohort anonymize`.")
+    say("\nChecks:")
+    _print_checks(evidence.checks)
+    for line in lines(evidence):
+        say(line)
+
+
+def _print_kept(evidence: Evidence, file: str, job: Job, least: str) -> None:
+    groups = f"{counted(evidence.rows, 'row')} in {counted(evidence.classes, 'group')} of at least {least}"
+    say(f"The promise is kept (k = {job.promise.k}): {file} has {groups}.")
+    not_run = [check.name for check in evidence.checks if check.verdict == "not run"]
+    if not_run:
+        say(f"Not checked: {', '.join(not_run)}. The reasons are below.")
+
+
+def _loss(release: Release) -> Iterable[str]:
+    lost = release.loss.per_column
+    most = max(lost, key=lambda name: lost[name]) if lost else None
+    where = f", most in {most} ({percent(lost[most])})" if most is not None and lost[most] > 0 else ""
+    yield f"{percent(release.loss.leaf)} of detail lost{where}."
+    suppressed, rows = release.summary()["suppressed"], len(release.labels)
+    if suppressed:
+        limit = f"{percent(suppressed / rows)}; the limit is {percent(release.job.suppress)}"
+        what = "published as one group of *" if release.kept_suppressed else "dropped"
+        yield f"{suppressed:,} of {counted(rows, 'row')} were suppressed and {what} ({limit})."
+        if release.job.suppressed == "star" and not release.kept_suppressed:
+            yield "They were dropped because one group of * would not keep the promise."
+
+
+def _next_step(release: Release, saved: Path | None) -> str:
+    job = release.job
+    if release.evidence.classes == 1 and release.loss.leaf > LITTLE_LEFT:
+        distance = " For t on numbers, --t-distance ordered loses less." if job.promise.t is not None else ""
+        return f"promise less. Only one group of all rows keeps this promise, so almost no detail is left.{distance}"
+    again = _audit_command(release, saved)
+    open_columns = [name for name, promise in job.sensitive_promises().items() if not promise.requested]
+    if open_columns:
+        return f"k alone does not protect {', '.join(open_columns)}: a whole group may share one value. See it with: {again}"
+    return f"check the file again at any time with: {again}"
+
+
+def _audit_command(release: Release, saved: Path | None) -> str:
+    command = ["kohort", "audit", str(release.output)]
+    if saved is not None:
+        return shlex.join([*command, "--job", str(saved)])
+    for role in ("quasi", "sensitive"):
+        names = release.job.names(role)
+        command += [f"--{role}", ",".join(names)] if names else []
+    return shlex.join([*command, "--k", str(release.job.promise.k)])
+
+
+def _print_checks(checks: Iterable[Check]) -> None:
+    """Print one line for each check, failed checks first."""
+    rows = [
+        (check.verdict, check.name, _figure(check.required), _figure(check.found), check.meaning)
+        for check in sorted(checks, key=lambda check: SEVERITY.get(check.verdict, 0))
+    ]
+    widths = [max(len(row[at]) for row in rows) for at in range(4)]
+    for verdict, name, required, found, meaning in rows:
+        figures = f"required {required:<{widths[2]}}  found {found:<{widths[3]}}"
+        say(f"  {verdict:<{widths[0]}}  {name:<{widths[1]}}  {figures}  {meaning}")
 
 
 def _figure(figure: float | str | None) -> str:
-    return "-" if figure is None else f"{figure:.6g}" if isinstance(figure, float) else str(figure)
+    if figure is None:
+        return "-"
+    if isinstance(figure, float):
+        return f"{figure:.4g}"
+    return f"{figure:,}" if isinstance(figure, int) else figure

@@ -64,7 +64,7 @@ _TABLE = (
         "allow",
         WHAT_TO_PUBLISH,
         "COL",
-        "Publish this `other` column although it looks like free text or like a number of its own for each row.",
+        "Publish this `other` column although it looks like free text, or has a different value in each row.",
     ),
     # --- promises
     Setting(
