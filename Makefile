@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all fuzz lint types format bench bench-scale bench-spark bench-identity clean
+.PHONY: demo test test-all fuzz lint types format reference bench bench-scale bench-spark bench-identity clean
 
 demo: $(VENV)/.core
 	$(BIN)/kohort demo
@@ -38,6 +38,10 @@ types: $(VENV)/.dev
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+# The pages of docs/reference, from the code.
+reference: $(VENV)/.dev
+	$(BIN)/python docs/generate_reference.py
 
 bench: $(VENV)/.dev
 	KOHORT_DATA=$${KOHORT_DATA:-../shared/data} $(BIN)/python -m benchmarks.run

@@ -28,7 +28,7 @@ EXAMPLES = """\b
 Examples, in the folder that `make demo` leaves (cd kohort-demo):
   kohort anonymize patients.csv -o k11.csv --job job.toml --k 11
   kohort anonymize patients.csv -o safer.parquet --job job.toml --l 3 --json
-  kohort anonymize patients.csv -o public.csv --job job.toml --preset public \\
+  kohort anonymize patients.csv -o public.csv --job job.toml --k 11 --preset public \\
          --save-job public.toml
   kohort anonymize patients.csv -o own.csv --quasi age,sex,zip --sensitive diagnosis \\
          --drop name,birth_date,occupation,cost --hierarchy zip=prefix:3,2 --k 5

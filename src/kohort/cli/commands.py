@@ -23,6 +23,7 @@ Exit codes:
   2    the request is wrong: a setting, a file or a column
   3    the machine failed: disk or memory full, or a component is missing
   130  interrupted
+
 \b
 Start with `kohort demo`, then `kohort inspect YOUR.csv`.
 """

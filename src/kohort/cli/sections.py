@@ -26,7 +26,10 @@ class SectionedCommand(click.Command):
     def __init__(self, *args: Any, appendix: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.appendix = appendix  # text after the sections of `--help-all`
-        self.params.append(click.Option(["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_show_all))
+        text = "Show every flag, in sections."
+        self.params.append(
+            click.Option(["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_show_all, help=text)
+        )
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         flags = [flag for flag in self.get_params(ctx) if isinstance(flag, Flag)]
@@ -43,10 +46,15 @@ class SectionedCommand(click.Command):
             formatter.write_paragraph()
             formatter.write_text(self.appendix)
 
+    @staticmethod
+    def show_all(context: click.Context) -> None:
+        """Let the help of this context list every flag."""
+        context.meta[_SHOW_ALL] = True
+
 
 def _show_all(context: click.Context, _option: click.Parameter, given: bool) -> None:
     if given and not context.resilient_parsing:
-        context.meta[_SHOW_ALL] = True
+        SectionedCommand.show_all(context)
         click.echo(context.get_help(), color=context.color)
         context.exit()
 

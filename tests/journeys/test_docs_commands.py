@@ -1,0 +1,91 @@
+"""Every command in README, docs and help runs, in the order of its page, in the folder that `kohort demo` leaves."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from kohort.cli.commands import group
+from tests.command_line import Kohort
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```(sh|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+
+
+def commands(block: str) -> list[str]:
+    """Return the commands of a block, each on one line."""
+    lines = block.replace("\\\n", " ").splitlines()
+    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+
+
+@pytest.fixture(scope="session")
+def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A smaller copy of the folder that `kohort demo` leaves."""
+    from kohort.cli import demo_story
+    from kohort.progress import Progress
+
+    folder = tmp_path_factory.mktemp("demo") / "kohort-demo"
+    demo_story.show(folder, 1000, 5, Progress())
+    return folder
+
+
+@pytest.fixture
+def in_demo_folder(demo_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(shutil.copytree(demo_folder, tmp_path / "kohort-demo"))
+    return tmp_path / "kohort-demo"
+
+
+def check(command: str, kohort: Kohort) -> None:
+    """Run a command of ours; check that what another names exists. A comment at its end may say `exit code 1`."""
+    words = shlex.split(command, comments=True)
+    if words[0] == "kohort":
+        expected = re.search(r"# exit code (\d+)", command)
+        ran = kohort(shlex.join(words[1:]))
+        assert ran.code == int(expected[1] if expected else 0), (command, ran.err)
+    elif words[0] in ("make", ".venv/bin/make"):
+        assert words[1] in TARGETS, command
+    elif words[:2] == ["pip", "install"] or words[1:4] == ["-m", "pip", "install"]:
+        assert all(extra in EXTRAS for named in re.findall(r"\[([\w,]+)\]", command) for extra in named.split(",")), command
+    elif words[:2] == ["python", "-m"]:
+        assert (ROOT / Path(*words[2].split("."))).with_suffix(".py").exists(), command
+    else:
+        assert words[0] in ("cd", "source", "bash", "git", "export"), f"{command}: not a command that this test can check"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_command_of_a_page_runs(page, kohort, in_demo_folder):
+    """TOML blocks that begin with a comment `# name.toml` become that file."""
+    for language, block in BLOCK.findall(page.read_text(encoding="utf-8")):
+        file = re.match(r"# ([\w.-]+\.toml)\n", block)
+        if language == "toml" and file:
+            (in_demo_folder / file[1]).write_text(block, encoding="utf-8")
+        for command in commands(block) if language == "sh" else ():
+            check(command, kohort)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", group.commands)
+def test_every_example_of_the_help_runs(name, kohort, in_demo_folder):
+    assert in_demo_folder.is_dir()
+    epilog = (group.commands[name].epilog or "").replace("\\\n", " ")
+    examples = re.findall(r"kohort .*", epilog.partition("Example")[2].partition(":")[2])
+    assert examples
+    for example in examples:
+        check(example, kohort)
+
+
+def test_no_page_hides_commands_in_a_block_without_a_language():
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        fences = re.findall(r"^```(.*)$", text, re.MULTILINE)[::2]
+        assert "" not in fences, page.name
+        assert not re.search(r"^```text\n(?:.*\n)*?kohort (?!:)(?:.*\n)*?```", text, re.MULTILINE) or "cluster" in text, page.name
