@@ -215,8 +215,8 @@ def test_all_mistakes_at_once():
 FILES = {
     "columns.a.wieght": '[columns.a]\nrole = "quasi"\nwieght = 2',
     "promise.kk": '[promise]\nkk = 3\n[columns.a]\nrole = "quasi"',
-    "columns.a.role": '[columns.a]\nrole = "quas"',
-    "columns.b.role is missing": '[columns.a]\nrole = "quasi"\n[columns.b]',
+    "Column 'a': role must be one of": '[columns.a]\nrole = "quas"',
+    "Column 'b': role is missing": '[columns.a]\nrole = "quasi"\n[columns.b]',
     "columns.a": 'columns.a = "quasi"',
     "promise": 'promise = 5\n[columns.a]\nrole = "quasi"',
     "option": 'option = 5\n[columns.a]\nrole = "quasi"',

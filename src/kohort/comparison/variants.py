@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kohort.errors import RequestError, did_you_mean
+from kohort.errors import RequestError, nearest
 from kohort.job.job import Job
 from kohort.methods import METHODS
 
@@ -29,9 +29,7 @@ class Variant:
         """
         method, *settings = text.split(":")
         if method not in METHODS:
-            raise RequestError(
-                f"There is no method {method!r}.{did_you_mean(method, METHODS)} Known: {', '.join(METHODS)}, or all of them: all."
-            )
+            raise RequestError(f"There is no method {method!r}.{nearest(method, [*METHODS, 'all'])}")
         pairs = [setting.partition("=") for setting in settings]
         if not all(name and value for name, _equals, value in pairs):
             raise RequestError(f"{text!r} is not a method with settings. Write them as gccg:parts=4 or mondrian:effort=1.")

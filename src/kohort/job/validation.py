@@ -69,7 +69,7 @@ def method_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
     name, option = nested.get("method", "auto"), nested.get("option", {})
     method = METHODS.get(name) if isinstance(name, str) else None
     if method is None:
-        yield f"There is no method {name!r}.{did_you_mean(str(name), METHODS)} Known: {', '.join(METHODS)}."
+        yield f"There is no method {name!r}.{nearest(str(name), METHODS)}"
     elif isinstance(option, Mapping):
         try:
             method.options.model_validate(option)
@@ -150,17 +150,17 @@ def sentences(error: ValidationError, model: type[BaseModel], where: str = "sett
     """Return pydantic's findings, each as a sentence with the setting, the allowed values and the nearest right name."""
     for finding in error.errors(include_url=False):
         *path, last = takewhile(_is_setting, map(str, finding["loc"])) if finding["loc"] else [where]
-        place = ".".join([*path, last])
+        place = _place([*path, last])
         if finding["type"] == "extra_forbidden":
             elsewhere = " In a job file it belongs under [promise]." if not path and last in Promise.model_fields else None
             if where == "setting":
-                yield f"There is no setting {place!r}.{elsewhere or nearest(last, _fields(model, path))}"
+                yield f"There is no setting {'.'.join([*path, last])!r}.{elsewhere or nearest(last, _fields(model, path))}"
             else:
                 known = ", ".join(model.model_fields)
                 has = f" Its options: {known}." if known else " It has no options."
-                yield f"{where} has no option {place!r}.{did_you_mean(last, model.model_fields)}{has}"
+                yield f"The method {where} has no option {place!r}.{did_you_mean(last, model.model_fields)}{has}"
         elif finding["type"] == "missing":
-            yield f"{place} is missing."
+            yield f"{place} is missing." + (f" Choose one of {', '.join(ROLES)}." if last == "role" else "")
         elif finding["type"] == "literal_error":
             allowed = finding["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
             yield f"{place} must be one of {', '.join(allowed)}.{did_you_mean(str(finding['input']), allowed)}"
@@ -171,6 +171,13 @@ def sentences(error: ValidationError, model: type[BaseModel], where: str = "sett
             for theirs, ours in _WORDS:
                 message = message.replace(theirs, ours)
             yield f"{place} {message}" + ("" if message.endswith((".", "?")) else ".")
+
+
+def _place(path: list[str]) -> str:
+    """Return the name of a setting as people write it: `k`, or `Column 'age': weight`."""
+    if path[0] == "columns" and len(path) > 2:
+        return f"Column {path[1]!r}: {'.'.join(path[2:])}"
+    return ".".join(path[1:] if path[0] == "promise" and len(path) > 1 else path)
 
 
 def _is_setting(part: str) -> bool:
