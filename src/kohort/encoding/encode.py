@@ -118,7 +118,7 @@ def comparable(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     if any(test(arrow_type) for test in _NO_TEXT) or isinstance(arrow_type, pa.BaseExtensionType):
         raise RequestError(
             f"Column {name!r} has type {arrow_type}. Its values cannot be compared as text or numbers. "
-            f"Set drop (--drop {name}), or convert the column to text or numbers."
+            f"Convert the column to text or numbers, or give it the role drop (--drop {name}) instead of its present role."
         )
     if pa.types.is_null(arrow_type):
         return column.cast(pa.string())
@@ -236,7 +236,7 @@ def _texts(values: pa.Array, name: str) -> pa.Array:
     except pa.ArrowException:
         raise RequestError(
             f"Column {name!r} has type {values.type}, which kohort cannot convert to text. "
-            f"Set drop (--drop {name}), or convert the column to text."
+            f"Convert the column to text, or give it the role drop (--drop {name}) instead of its present role."
         ) from None
 
 
