@@ -182,7 +182,7 @@ class Constraints:
 def require_possible(k: int, size: int, who: str, counts: Sequence[tuple[SensitiveColumn, NDArray[np.int64]]]) -> None:
     """Raise an error if not even the whole table as one group satisfies the promises.
 
-    `size` is the number of rows or people; `who` is "rows" or "persons". `counts` has the rows or people per value of each column.
+    `size` is the number of rows or people; `who` is "rows" or "persons". `counts` has the rows or people per value.
     """
     problems = []
     one, who = ("row", "rows") if who == "rows" else ("person", "people")
