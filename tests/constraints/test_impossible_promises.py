@@ -1,4 +1,4 @@
-"""Promises that cannot be kept: the message says which, why, and what can be."""
+"""Promises that cannot be kept: the message says which promise, why, and which promise is possible."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import pytest
 
 import kohort
 from kohort.errors import KohortError, PromiseError, RequestError
-
-# --- what cannot be kept
 
 DISEASES = ["gout", "gout", "mumps", "ebola"] * 10
 WARD = pa.table({"age": list(range(40)), "disease": DISEASES, "doctor": ["quack", "shaman"] * 20})
@@ -25,15 +23,15 @@ IMPOSSIBLE: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "recursive_l": ({"recursive_l": (3, 1.5)}, (r"\brecursive_l\b", "'disease'")),
     "recursive_l without enough": ({"recursive_l": (4, 9)}, (r"\brecursive_l\b", "'disease'", r"\b3\b")),
     "every sensitive column": ({"sensitive": ["disease", "doctor"], "other": (), "l": 3}, (r"\bl=3\b", "'doctor'", r"\bl=2\b")),
-    "persons": ({"unit": "doctor", "other": ()}, (r"\bk=3\b", r"\b2\b")),
+    "people": ({"unit": "doctor", "other": ()}, (r"\bk=3\b", r"\b2\b")),
 }
 WRONG: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "alpha 0": ({"alpha": 0}, (r"\balpha\b", "greater than 0")),
     "alpha of a column 0": ({"alpha": {"disease": 0}}, (r"\balpha\b", "disease", "greater than 0")),
     "t 0": ({"t": 0}, (r"\bt\b", "greater than 0")),
     "unit and quasi": ({"unit": "age"}, ("'age'", "two roles", "unit")),
-    "a value that nobody holds": ({"alpha": {"default": 0.6, "measles": 0.1}}, (r"\balpha\b", "'disease'")),
-    "a value by another case": ({"alpha": {"GOUT": 0.6}}, (r"\balpha\b", "'disease'")),
+    "a value that does not occur": ({"alpha": {"default": 0.6, "measles": 0.1}}, (r"\balpha\b", "'disease'")),
+    "a value in another case": ({"alpha": {"GOUT": 0.6}}, (r"\balpha\b", "'disease'")),
     "no sensitive column": ({"sensitive": (), "drop": "disease", "l": 2}, (r"\bl\b", "sensitive")),
     "tree without a tree": ({"t": 0.3, "t_distance": "tree"}, (r"\bt_distance\b|\btree\b", "'disease'", "hierarch")),
     "text has no order": ({"t": 0.3, "t_distance": "ordered"}, (r"\bt_distance\b", "'disease'", "hierarch")),
@@ -45,36 +43,37 @@ WRONG: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("case", IMPOSSIBLE)
-def test_what_cannot_be_kept(case):
-    asked, words = IMPOSSIBLE[case]
-    with pytest.raises(PromiseError) as told:
-        kohort.anonymize(WARD, **{**ROLES, **asked})
-    require_clear(told.value, words)
+def test_error_for_an_impossible_promise(case):
+    requested, words = IMPOSSIBLE[case]
+    with pytest.raises(PromiseError) as caught:
+        kohort.anonymize(WARD, **{**ROLES, **requested})
+    require_clear_message(caught.value, words)
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_is_asked_wrongly(case):
-    asked, words = WRONG[case]
-    with pytest.raises(RequestError) as told:
-        kohort.anonymize(WARD, **{**ROLES, **asked})
-    require_clear(told.value, words)
+def test_error_for_an_invalid_request(case):
+    requested, words = WRONG[case]
+    with pytest.raises(RequestError) as caught:
+        kohort.anonymize(WARD, **{**ROLES, **requested})
+    require_clear_message(caught.value, words)
 
 
-def require_clear(error: KohortError, words) -> None:
+def require_clear_message(error: KohortError, words) -> None:
+    """Require that a message has all words, ends as a sentence and shows no cell value."""
     message = str(error)
     assert all(re.search(word, message) for word in words), message
     assert message.endswith((".", "?")), message
     assert not re.search("gout|mumps|ebola|quack|shaman", message), message
 
 
-@pytest.mark.parametrize("asked", [{"l": 9}, {"alpha": 0.1}, {"entropy_l": 9}, {"k": 41}])
-def test_what_the_error_advises_can_be_kept(asked):
-    """The remedy is a setting that works, and no stronger one of its kind would."""
-    name = next(iter(asked))
-    with pytest.raises(PromiseError) as told:
-        kohort.anonymize(WARD, **{**ROLES, **asked})
-    advised = re.search(rf"Ask for (?:{name}=)?(\d+(?:\.\d+)?) or", str(told.value))
-    assert advised, str(told.value)
+@pytest.mark.parametrize("requested", [{"l": 9}, {"alpha": 0.1}, {"entropy_l": 9}, {"k": 41}])
+def test_advice_of_the_error_is_the_strongest_possible_promise(requested):
+    """The advised setting works, and no stronger setting does."""
+    name = next(iter(requested))
+    with pytest.raises(PromiseError) as caught:
+        kohort.anonymize(WARD, **{**ROLES, **requested})
+    advised = re.search(rf"(?:Ask for|Set) (?:{name}=)?(\d+(?:\.\d+)?) or", str(caught.value))
+    assert advised, str(caught.value)
     strongest = float(advised[1]) if name in ("alpha", "entropy_l") else int(advised[1])
     assert kohort.anonymize(WARD, **{**ROLES, name: strongest}).evidence.passed
     stronger = {"l": strongest + 1, "k": strongest + 1, "alpha": strongest - 0.01, "entropy_l": strongest + 0.01}[name]
@@ -82,7 +81,7 @@ def test_what_the_error_advises_can_be_kept(asked):
         kohort.anonymize(WARD, **{**ROLES, name: stronger})
 
 
-def test_nothing_is_written_when_a_promise_cannot_be_kept(tmp_path):
+def test_nothing_is_written_if_a_promise_cannot_be_kept(tmp_path):
     with pytest.raises(PromiseError):
         kohort.anonymize(WARD, **ROLES, l=4, output=tmp_path / "out.csv")
     assert not list(tmp_path.iterdir())

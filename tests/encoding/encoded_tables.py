@@ -1,4 +1,4 @@
-"""Tables encoded with a schema, for tests."""
+"""Helpers to encode tables in tests."""
 
 from __future__ import annotations
 
@@ -11,5 +11,6 @@ from kohort.schema.columns import Schema, resolve
 
 
 def bind(table: pa.Table, **given: Any) -> Schema:
+    """Return the schema of a table for these job settings."""
     job = Job.build(**given)
     return resolve(job.columns, table, missing=job.missing)

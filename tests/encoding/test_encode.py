@@ -24,14 +24,14 @@ RARE = "Xanthippe-4711"
 
 
 def encode(values: Any, kind: pa.DataType | None = None, **given: Any) -> Points:
-    """The points of one column."""
+    """Encode one column."""
     column = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(values, kind)
     table = pa.table({"q": column})
     return encoding.encode(table, bind(table, quasi="q", **given))
 
 
 def decoded(points: Points) -> list[Any]:
-    """What each row's code stands for; None for missing."""
+    """Return the value of each row's code; None for missing."""
     axis = points.axes[0]
     names: list[Any] = axis.first.tolist() if isinstance(axis, NumericAxis) else list(axis.tree.leaves)  # type: ignore[attr-defined]
     return [None if code == 0 else names[code - 1] for code in points.codes[:, 0].tolist()]
@@ -58,7 +58,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("name", NUMBERS)
-def test_numbers_are_found(name):
+def test_numbers_are_detected(name):
     texts, numbers = NUMBERS[name]
     points = encode(texts)
     assert isinstance(points.axes[0], NumericAxis)
@@ -66,7 +66,7 @@ def test_numbers_are_found(name):
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_what_only_looks_like_a_number_stays_text(name):
+def test_text_that_resembles_numbers_stays_text(name):
     points = encode(TEXTS[name])
     assert isinstance(points.axes[0], TreeAxis)
     assert decoded(points) == TEXTS[name]
@@ -82,7 +82,7 @@ def test_declared_types():
 
 
 @pytest.mark.parametrize(
-    ("values", "kind", "told"),
+    ("values", "kind", "message"),
     [
         (["1", RARE, RARE], "integer", "2 value.s. are not integer numbers, the first at row 2"),
         (["1", "2", "1.5"], "integer", "1 value.s. are not integer"),
@@ -90,27 +90,27 @@ def test_declared_types():
         (["1", "0x10"], "decimal", "the first at row 2"),
         (["1", "1e999"], "decimal", "1 value.s. are infinite, the first at row 2"),
         ([1.0, float("-inf")], None, "1 value.s. are infinite, the first at row 2"),
-        ([True, False], "integer", "cannot be declared integer"),
-        ([[1], [2]], None, "no values that can be compared"),
-        ([RARE.encode()] * 2, None, "no values that can be compared"),
-        (pa.array([2**63, 1], pa.uint64()), None, "Declare it text"),
+        ([True, False], "integer", "cannot be read as integer"),
+        ([[1], [2]], None, "cannot be compared as text or numbers"),
+        ([RARE.encode()] * 2, None, "cannot be compared as text or numbers"),
+        (pa.array([2**63, 1], pa.uint64()), None, "set type to text"),
     ],
 )
-def test_values_that_do_not_fit_are_counted_not_told(values, kind, told):
-    with pytest.raises(RequestError, match=told) as caught:
+def test_errors_count_values_but_do_not_show_them(values, kind, message):
+    with pytest.raises(RequestError, match=message) as caught:
         encode(values, **({"type": {"q": kind}} if kind else {}))
     assert RARE not in str(caught.value)
     assert "'q'" in str(caught.value)
 
 
-def test_every_column_that_fails_is_told():
+def test_error_lists_every_failing_column():
     table = pa.table({"a": ["x"], "b": [float("inf")], "c": ["y"]})
     with pytest.raises(RequestError) as caught:
         encoding.encode(table, bind(table, quasi=["a", "b", "c"], type={"a": "integer"}, hierarchy={"c": [["x", "*"]]}))
     assert len(caught.value.problems) == 3
 
 
-def test_a_tree_that_misses_values():
+def test_values_that_are_not_in_the_tree():
     tree = {"q": [["a", "*"], ["b", "*"]]}
     with pytest.raises(RequestError, match=r"2 distinct value\(s\) in 3 row\(s\) .* the first at row 3") as caught:
         encode(["a", "b", RARE, "?", RARE], hierarchy=tree)
@@ -137,7 +137,7 @@ def test_missing_tokens(values, missing, form):
     assert release.table.column("q").to_pylist() == ["*"] * 5
 
 
-def test_nothing_but_missing():
+def test_column_with_only_missing_values():
     for kind in (pa.string(), pa.int64(), pa.float64(), pa.null()):
         points = encode([None] * 3, kind)
         assert points.codes.tolist() == [[0]] * 3
@@ -145,7 +145,7 @@ def test_nothing_but_missing():
     assert kh.anonymize(pa.table({"q": pa.nulls(3)}), quasi="q", k=2).table.column("q").to_pylist() == [None] * 3
 
 
-# --- any type that Arrow has can be a quasi-identifier, and the audit must agree on what it says
+# --- a column of any Arrow type can be a quasi-identifier, and the release passes the audit
 
 KINDS = {
     "int8": pa.array([1, -1, 2, None], pa.int8()),
@@ -171,15 +171,15 @@ KINDS = {
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 @pytest.mark.parametrize("name", KINDS)
-def test_any_type_makes_a_release(tmp_path, name, suffix):
+def test_release_for_every_arrow_type(tmp_path, name, suffix):
     table = pa.table({"q": pa.chunked_array([KINDS[name]] * 3), "w": ["x"] * 12})
-    asked: dict[str, Any] = {"type": {"q": "text"}} if "as text" in name else {}
-    release = kh.anonymize(table, quasi=["q", "w"], k=2, output=tmp_path / f"out.{suffix}", **asked)
+    requested: dict[str, Any] = {"type": {"q": "text"}} if "as text" in name else {}
+    release = kh.anonymize(table, quasi=["q", "w"], k=2, output=tmp_path / f"out.{suffix}", **requested)
     assert release.evidence.passed
     assert RARE not in str(release.table.to_pydict())
 
 
-# --- codes are a function of the values
+# --- codes depend only on the values
 
 CELLS = st.one_of(
     st.lists(st.none() | st.sampled_from(["", "a", "b", "ä", "Z", "10", "9", "?"]), max_size=12).map(
@@ -213,16 +213,16 @@ def test_codes_do_not_depend_on_order_chunks_or_dictionaries(whole, data):
 @pytest.mark.parametrize(
     ("distinct", "dtype"), [(1, "uint8"), (255, "uint8"), (256, "uint16"), (65_535, "uint16"), (65_536, "uint32")]
 )
-def test_the_smallest_dtype_that_holds_every_code(distinct, dtype):
+def test_codes_have_the_smallest_dtype(distinct, dtype):
     texts = encode([f"t{number}" for number in range(distinct)])
     assert texts.codes.dtype == dtype
     assert texts.codes.min() == 1
     assert texts.codes.max() == distinct
-    assert encode(np.arange(distinct)).codes.dtype == (dtype if dtype != "uint32" else "uint16")  # more numbers are binned
+    assert encode(np.arange(distinct)).codes.dtype == (dtype if dtype != "uint32" else "uint16")  # more become bins
     assert encode(["0"], hierarchy={"q": [[str(number), "*"] for number in range(distinct)]}).codes.dtype == dtype
 
 
-def test_more_numbers_than_codes_become_bins_and_keep_their_values():
+def test_too_many_numbers_become_bins_and_keep_exact_values():
     values = np.random.default_rng(1).integers(-(10**9), 10**9, 70_000)
     points = encode(pa.array(values))
     axis = points.axes[0]

@@ -1,4 +1,4 @@
-"""Ranges that end on a grid: text, cost and refusals."""
+"""Ranges that end on a grid: published text, cost and errors."""
 
 from __future__ import annotations
 
@@ -28,50 +28,53 @@ PAIRS = [0, 0, 1, 1]
 
 
 def on(step: Any = None, **job: Any) -> dict[str, Any]:
-    """A job for a column `a` with ranges on a grid."""
+    """Return job settings for a column `a` with ranges on a grid."""
     return {"ranges": "grid", **({"step": {"a": step}} if step is not None else {}), **job}
 
 
 def points_of(column, step=None, **job) -> Points:
+    """Encode one column with ranges on a grid."""
     table = pa.table({"a": column})
-    asked = kohort.Job.build(quasi="a", **on(step, **job))
-    return encoding.encode(table, resolve(asked.columns, table, missing=asked.missing, ranges=asked.ranges))
+    requested = kohort.Job.build(quasi="a", **on(step, **job))
+    return encoding.encode(table, resolve(requested.columns, table, missing=requested.missing, ranges=requested.ranges))
 
 
-# --- what is published
+# --- published texts
 
 
 @pytest.mark.parametrize(
     ("column", "step", "texts", "cost"),
     [
-        pytest.param([17, 19, 40, 40], None, ["[15 - 20]", "40"], 5 / 23 / 2, id="fives, a single value stays"),
-        pytest.param([20, 30, 33, 40], None, ["[20 - 30]", "[30 - 40]"], 20 / 20 / 2, id="ends on the grid stay"),
+        pytest.param([17, 19, 40, 40], None, ["[15 - 20]", "40"], 5 / 23 / 2, id="step 5, a single value is unchanged"),
+        pytest.param([20, 30, 33, 40], None, ["[20 - 30]", "[30 - 40]"], 20 / 20 / 2, id="ends already on the grid"),
         pytest.param([-9, -3, -1, 1], None, ["[-10 - 0]", "[-5 - 5]"], (1 + 1) / 2, id="below zero"),
-        pytest.param([-9, -3, -1, 1], 7, ["[-14 - 0]", "[-7 - 7]"], (1 + 1) / 2, id="sevens"),
-        pytest.param([3, 4, 0, 100], 1, ["[3 - 4]", "[0 - 100]"], (0.01 + 1) / 2, id="ones are tight"),
+        pytest.param([-9, -3, -1, 1], 7, ["[-14 - 0]", "[-7 - 7]"], (1 + 1) / 2, id="step 7"),
+        pytest.param([3, 4, 0, 100], 1, ["[3 - 4]", "[0 - 100]"], (0.01 + 1) / 2, id="step 1 adds nothing"),
         pytest.param([0, 1, 2, 3], 1000, ["[0 - 1000]", "[0 - 1000]"], 1, id="a width is at most 1"),
         pytest.param([5, 5, 5, 5], None, ["5", "5"], 0, id="constant"),
-        pytest.param([None, None, 2, 4], None, [None, "[0 - 5]"], 1 / 2, id="missing alone"),
-        pytest.param([None, 2, 3, 40], None, ["*", "[0 - 40]"], 1, id="missing beside present"),
-        pytest.param([0.1, 2.5, 4.0, 9.9], None, ["[0 - 3]", "[4 - 10]"], (3 + 6) / 9.8 / 2, id="decimals by ones"),
-        pytest.param([0.3, 0.45, 0.7, 0.8], 0.1, ["[0.3 - 0.5]", "[0.7 - 0.8]"], (0.2 + 0.1) / 0.5 / 2, id="tenths"),
-        pytest.param([0.1 + 0.2, 0.31, 1.1, 2.2], 0.1, ["[0.3 - 0.4]", "[1.1 - 2.2]"], (0.1 + 1.1) / 1.9 / 2, id="a float's end"),
-        pytest.param([-0.3, -0.1, 0.0, 0.6], 0.1, ["[-0.3 - -0.1]", "[0 - 0.6]"], (0.2 + 0.6) / 0.9 / 2, id="negative tenths"),
+        pytest.param([None, None, 2, 4], None, [None, "[0 - 5]"], 1 / 2, id="only missing"),
+        pytest.param([None, 2, 3, 40], None, ["*", "[0 - 40]"], 1, id="missing and present"),
+        pytest.param([0.1, 2.5, 4.0, 9.9], None, ["[0 - 3]", "[4 - 10]"], (3 + 6) / 9.8 / 2, id="decimals, step 1"),
+        pytest.param([0.3, 0.45, 0.7, 0.8], 0.1, ["[0.3 - 0.5]", "[0.7 - 0.8]"], (0.2 + 0.1) / 0.5 / 2, id="step 0.1"),
+        pytest.param(
+            [0.1 + 0.2, 0.31, 1.1, 2.2], 0.1, ["[0.3 - 0.4]", "[1.1 - 2.2]"], (0.1 + 1.1) / 1.9 / 2, id="rounding error"
+        ),
+        pytest.param([-0.3, -0.1, 0.0, 0.6], 0.1, ["[-0.3 - -0.1]", "[0 - 0.6]"], (0.2 + 0.6) / 0.9 / 2, id="negative, step 0.1"),
         pytest.param([-0.3, -0.1, 0.3, 0.6], 1, ["[-1 - 0]", "[0 - 1]"], 1, id="no negative zero"),
-        pytest.param([0.26, 0.3, 1.0, 2.25], 0.25, ["[0.25 - 0.5]", "[1 - 2.25]"], (0.25 + 1.25) / 1.99 / 2, id="quarters"),
+        pytest.param([0.26, 0.3, 1.0, 2.25], 0.25, ["[0.25 - 0.5]", "[1 - 2.25]"], (0.25 + 1.25) / 1.99 / 2, id="step 0.25"),
         pytest.param([1e-7, 3e-7, 0.0, 1e-6], 2e-7, ["[0 - 4e-07]", "[0 - 1e-06]"], (0.4 + 1) / 2, id="very small"),
         pytest.param([1e22, 3e22, 0.0, 9e22], 2e22, ["[0 - 4e+22]", "[0 - 1e+23]"], (4 / 9 + 1) / 2, id="very large"),
         pytest.param(["1,5", "2,5", "0", "9,9"], 0.5, ["[1,5 - 2,5]", "[0 - 10]"], (1 / 9.9 + 1) / 2, id="decimal commas"),
     ],
 )
-def test_numbers(column, step, texts, cost):
-    told, found = publish({"a": column}, PAIRS, **on(step))
-    assert told["a"].to_pylist() == [texts[0], texts[0], texts[1], texts[1]]
+def test_published_text_and_cost_of_numbers(column, step, texts, cost):
+    release_table, found = publish({"a": column}, PAIRS, **on(step))
+    assert release_table["a"].to_pylist() == [texts[0], texts[0], texts[1], texts[1]]
     assert found.leaf == found.height == pytest.approx(cost)
 
 
-def test_other_columns_stay_as_they_are():
-    """Dates have their months, trees their nodes, text its values; a mean is the members' own."""
+def test_grid_changes_only_numbers():
+    """Dates still end with months, trees with nodes, and text is unchanged. A mean is that of the true values."""
     columns = {
         "date": ["2020-01-03", "2020-03-02", "2021-01-01", "2021-01-31"],
         "tree": ["a", "b", "c", "c"],
@@ -86,7 +89,7 @@ def test_other_columns_stay_as_they_are():
 
 
 @pytest.mark.parametrize(
-    ("column", "step", "kind", "told"),
+    ("column", "step", "kind", "description"),
     [
         ([1, 2, 7], None, None, "numbers, 3 distinct, in steps of 5"),
         ([1.5, 2.0, 7.5], None, None, "numbers, 3 distinct, in steps of 1"),
@@ -96,12 +99,12 @@ def test_other_columns_stay_as_they_are():
         ([1, 2, 7], 10**18, None, "numbers, 3 distinct, in steps of 1000000000000000000"),
     ],
 )
-def test_the_step_is_declared_or_goes_by_the_type_and_is_told(column, step, kind, told):
+def test_describe_shows_the_declared_or_default_step(column, step, kind, description):
     job: dict[str, Any] = {"type": {"a": kind}} if kind else {}
-    assert points_of(column, step, **job).axes[0].describe() == told
+    assert points_of(column, step, **job).axes[0].describe() == description
 
 
-# --- any box: text, width and the kernels' width are one
+# --- for any box, the text, the width and the width in kernels agree
 
 STEPS = st.sampled_from([0.1, 0.25, 1, 7])
 DECIMALS = st.integers(-4000, 4000).map(lambda number: number / 100) | st.floats(-40, 40, allow_nan=False)
@@ -109,7 +112,7 @@ DECIMALS = st.integers(-4000, 4000).map(lambda number: number / 100) | st.floats
 
 @st.composite
 def gridded(draw):
-    """A column of integers or decimals with a step that suits it, missing values among them or not."""
+    """A column of integers or decimals, with or without missing values, and a step that fits it."""
     whole = draw(st.booleans())
     values = st.integers(-40, 40) | st.integers(-(2**40), 2**40) if whole else DECIMALS
     step = draw(st.sampled_from([1, 7, 2**20, None]) if whole else STEPS | st.none())
@@ -120,12 +123,12 @@ def gridded(draw):
 @QUICK
 @given(made=gridded())
 @example(made=([0.1, 0.3, 0.1 + 0.2, 0.7, 1.1], "float64", 0.1, "0.1"))
-@example(made=([1e-20, 2e-20, -1.0, 1.0], "float64", 0.1, "0.1"))  # further apart on the grid than in floats
+@example(made=([1e-20, 2e-20, -1.0, 1.0], "float64", 0.1, "0.1"))  # equal as floats from -1.0 on, but 0.1 apart on the grid
 @example(made=([0, 2**60, 2**60 + 1, 2**61], "int64", 2**59, str(2**59)))
-@example(made=([0, 1, 2], "int64", 2**60, str(2**60)))  # so wide that no integer holds the uncapped cost
+@example(made=([0, 1, 2], "int64", 2**60, str(2**60)))  # the cost without a limit exceeds the largest integer
 @example(made=([0.0, 5e-324], "float64", 0.1, "0.1"))
 @example(made=([None, None], "int64", None, "5"))
-def test_a_box_costs_what_its_text_tells(made):
+def test_cost_of_a_box_matches_its_text(made):
     column, kind, step, written = made
     points = points_of(pa.array(column, kind), step)
     axis, tables = points.axes[0], points.kernel_tables()
@@ -136,27 +139,30 @@ def test_a_box_costs_what_its_text_tells(made):
         text = axis.label(*box, None)[0].as_py()
         share = float(axis.width(*box, "leaf", None)[0])
         assert text == measure.text([own[low], own[high]])
-        assert share == pytest.approx(float(oracles.width_told(text, column)))
+        assert share == pytest.approx(float(oracles.published_width(text, column)))
         assert width(tables, 0, low, high) == pytest.approx(share * UNIT, abs=1)
 
 
 @QUICK
 @given(made=gridded(), data=st.data())
-def test_published_cells_and_their_loss(made, data):
+def test_published_ranges_and_their_loss(made, data):
     column, kind, step, written = made
     clusters = len(column) // 2
     free = data.draw(st.lists(st.integers(0, clusters - 1), min_size=len(column) % 2, max_size=len(column) % 2))
     labels = data.draw(st.permutations([*range(clusters), *range(clusters), *free]))
-    told, found = publish({"a": pa.array(column, kind)}, labels, **on(step))
-    texts = told["a"].to_pylist()
+    release_table, found = publish({"a": pa.array(column, kind)}, labels, **on(step))
+    texts = release_table["a"].to_pylist()
     for rows in oracles.groups(labels):
-        require_true_text([column[row] for row in rows], {texts[row] for row in rows}, Fraction(written))
-    shares = [oracles.width_told(text, column) for text in texts]
+        require_correct_text([column[row] for row in rows], {texts[row] for row in rows}, Fraction(written))
+    shares = [oracles.published_width(text, column) for text in texts]
     assert found.leaf == pytest.approx(float(sum(shares) / len(shares)))
 
 
-def require_true_text(members, texts, step):
-    """One text for the cluster: it holds all, a single number is bare, and a range ends on the grid, no further than needed."""
+def require_correct_text(members, texts, step):
+    """Require one text for the group that includes all members.
+
+    A single number has no brackets. A range ends on the grid, as close to the members as possible.
+    """
     (text,) = texts
     if None in members:
         assert text == ("*" if any(member is not None for member in members) else None)
@@ -172,15 +178,15 @@ def require_true_text(members, texts, step):
         assert high - step < max(Fraction(str(member)) for member in members)
 
 
-# --- more numbers than codes
+# --- more distinct numbers than codes
 
 
 @pytest.mark.parametrize("method", ["mondrian", pytest.param("auto", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("kind", "step"), [("integers", 7), ("integers", None), ("decimals", 0.1)])
-def test_bins_publish_true_ends_on_the_grid(kind, step, method, monkeypatch):
-    """More distinct numbers than codes share them; what is published ends on the grid.
+def test_bins_publish_range_ends_on_the_grid(kind, step, method, monkeypatch):
+    """If there are more distinct numbers than codes, published ranges still end on the grid.
 
-    Only mondrian is asked at the true limit: `auto` takes ten times as long for the same answer.
+    Only mondrian runs with the true limit, because `auto` takes ten times as long for the same result.
     """
     codes = 65_535 if method == "mondrian" else 6_553
     monkeypatch.setattr("kohort.encoding.encode.MOST_NUMBERS", codes)
@@ -197,12 +203,12 @@ def test_bins_publish_true_ends_on_the_grid(kind, step, method, monkeypatch):
         assert {texts[row] for row in rows} == {measure.text([values[row] for row in rows])}
     present = [value for value in values if value is not None]
     ends = [min(present), max(present)]
-    wide = {text: float(oracles.width_told(text, ends)) for text in set(texts)}
+    wide = {text: float(oracles.published_width(text, ends)) for text in set(texts)}
     assert release.loss.per_column["a"] == pytest.approx(sum(wide[text] for text in texts) / len(texts))
 
 
 @pytest.mark.parametrize("step", [None, 1000])
-def test_bins_cost_the_same_in_kernels(step):
+def test_cost_of_bins_in_kernels_matches_the_axis(step):
     values = np.arange(0, 210_000, 3)
     points = points_of(values, step)
     axis, tables = points.axes[0], points.kernel_tables()
@@ -213,11 +219,11 @@ def test_bins_cost_the_same_in_kernels(step):
     costs = [width(tables, 0, *box) for box in zip(low.tolist(), high.tolist(), strict=True)]
     assert costs == pytest.approx(shares * UNIT, abs=1)
     assert shares.tolist() == [
-        pytest.approx(float(oracles.width_told(text, [0, 209_997]))) for text in axis.label(low, high, None).to_pylist()
+        pytest.approx(float(oracles.published_width(text, [0, 209_997]))) for text in axis.label(low, high, None).to_pylist()
     ]
 
 
-# --- the ends of what 64 bits hold
+# --- limits of 64-bit numbers
 
 
 @QUICK
@@ -225,17 +231,17 @@ def test_bins_cost_the_same_in_kernels(step):
     column=st.lists(st.integers(-(2**63), 2**63 - 1) | st.sampled_from([-(2**63), 2**63 - 1]), min_size=4, max_size=8),
     step=st.sampled_from([1, 2, 5, 7, 2**31, 2**62, 10**18]),
 )
-def test_integers_of_any_size_end_exactly_on_the_grid_or_are_refused(column, step):
+def test_integer_ranges_end_exactly_on_the_grid_or_raise_an_error(column, step):
     low, high = min(column) // step * step, -(-max(column) // step) * step
     labels = [row % 2 for row in range(len(column))]
     if low < -(2**63) or high > 2**63 - 1:
-        with pytest.raises(RequestError, match=r"'a': in steps of .* 64 bits do not hold exactly\. Give it a smaller"):
+        with pytest.raises(RequestError, match=r"'a': ranges in steps of .* 64 bits cannot store exactly\. Set a smaller"):
             publish({"a": column}, labels, **on(step))
         return
-    told, _ = publish({"a": column}, labels, **on(step))
+    release_table, _ = publish({"a": column}, labels, **on(step))
     measure = oracles.NumbersOnGrid(column, str(step))
     for rows in oracles.groups(labels):
-        assert {told["a"][row].as_py() for row in rows} == {measure.text([column[row] for row in rows])}
+        assert {release_table["a"][row].as_py() for row in rows} == {measure.text([column[row] for row in rows])}
 
 
 @QUICK
@@ -245,59 +251,60 @@ def test_integers_of_any_size_end_exactly_on_the_grid_or_are_refused(column, ste
 )
 @example(column=[1e14, 99999999999999.9, -1e14, 0.1], step=0.1)
 @example(column=[123456789012345.6, 0.0, 1.0, 2.0], step=0.1)
-def test_decimals_of_any_size_end_exactly_on_the_grid_or_are_refused(column, step):
+def test_decimal_ranges_end_exactly_on_the_grid_or_raise_an_error(column, step):
     labels = [row % 2 for row in range(len(column))]
     try:
-        told, _ = publish({"a": column}, labels, **on(step))
+        release_table, _ = publish({"a": column}, labels, **on(step))
     except RequestError as error:
-        assert "64 bits do not hold exactly. Give it a larger or rounder step" in str(error)  # noqa: PT017 - else is tried below
+        assert "64 bits cannot store exactly. Set a larger or rounder step" in str(error)  # noqa: PT017 - the case without an error is tested below
         return
     written = Fraction(int(step)) if step.is_integer() and step < 2**63 else Fraction(str(step))
     for rows in oracles.groups(labels):
-        require_true_text([column[row] for row in rows], {told["a"][row].as_py() for row in rows}, written)
+        require_correct_text([column[row] for row in rows], {release_table["a"][row].as_py() for row in rows}, written)
 
 
-def test_distances_below_the_smallest_value_are_negative():
+def test_offset_below_the_smallest_value_is_negative():
     for points, below in ((points_of([7, 9, 2**62]), 5), (points_of([0.25, 9.5]), 0.0)):
         axis = points.axes[0]
         assert isinstance(axis, NumericAxis)
         assert axis.offset(np.array([below, axis.first[0]], axis.first.dtype)).tolist() == [below - axis.first[0], 0]
 
 
-# --- steps that make no sense
+# --- impossible steps
 
 
 @pytest.mark.parametrize(
-    ("column", "job", "told"),
+    ("column", "job", "message"),
     [
-        ([1, 2, 3, 4], on(2.5), "Column 'a' holds whole numbers, so its ranges cannot end in steps of 2.5. Give it a whole step"),
-        (["x", "y", "x", "y"], on(5), "Column 'a' does not hold numbers, so it has no step. Leave its step out."),
-        ([True, False, True, True], on(5), "Column 'a' does not hold numbers, so it has no step. Leave its step out."),
-        (["2020-01-01", "2021-01-01"] * 2, on(5), "Column 'a' holds dates, whose ranges end with months and years, so it has no"),
-        ([1, 2, 3, 4], on(5, type={"a": "text"}), "Column 'a' does not hold numbers"),
-        (["a", "b", "a", "b"], on(5, hierarchy={"a": oracles.TREE}), "Column 'a' has a tree, so it has no step. Leave out one"),
-        ([1, 2, 3, 4], on(5, hierarchy={"a": "interval:5"}), "Column 'a' has a tree, so it has no step. Leave out one"),
+        ([1, 2, 3, 4], on(2.5), "Column 'a' contains whole numbers, so its ranges cannot be in steps of 2.5. Set a whole step"),
+        (["x", "y", "x", "y"], on(5), "Column 'a' does not contain numbers. It cannot have a step. Remove its step"),
+        ([True, False, True, True], on(5), "Column 'a' does not contain numbers. It cannot have a step. Remove its step"),
+        (["2020-01-01", "2021-01-01"] * 2, on(5), "Column 'a' contains dates, whose ranges always end with a month or a year."),
+        ([1, 2, 3, 4], on(5, type={"a": "text"}), "Column 'a' does not contain numbers"),
+        (["a", "b", "a", "b"], on(5, hierarchy={"a": oracles.TREE}), "Column 'a' has a tree and a step. Remove one"),
+        ([1, 2, 3, 4], on(5, hierarchy={"a": "interval:5"}), "Column 'a' has a tree and a step. Remove one"),
     ],
 )
-def test_a_step_that_cannot_be_kept_is_refused(column, job, told):
+def test_impossible_step_raises_an_error(column, job, message):
     with pytest.raises(RequestError) as caught:
         kohort.anonymize(pa.table({"a": column}), quasi="a", k=2, **job)
     assert len(caught.value.problems) == 1
-    assert caught.value.problems[0].startswith(told)
+    assert caught.value.problems[0].startswith(message)
 
 
-# --- Adult, from end to end
+# --- a release of Adult
 
 
-def told_ends(text):
+def range_ends(text):
+    """Return the lower and the upper end of a published range."""
     low, high = text[1:-1].split(" - ") if text.startswith("[") else (text, text)
     return int(low), int(high)
 
 
 @pytest.mark.parametrize("relaxed", [False, True], ids=["strict", "relaxed"])
 @pytest.mark.parametrize("k", [5, 50])
-def test_adult(public_data, tmp_path, k, relaxed):
-    """The written file, read by pandas: k-anonymous, every range from five to five, and the loss is that of its text."""
+def test_adult_on_a_grid(public_data, tmp_path, k, relaxed):
+    """Read the release with pandas: it is k-anonymous, all ranges end on multiples of 5, and the loss matches the texts."""
     path = public_data / "adult" / "adult.csv.gz"
     source = pd.read_csv(path)
     numbers, quasi = ["age", "hours-per-week", "education-num"], ["age", "hours-per-week", "education-num", "sex"]
@@ -313,13 +320,13 @@ def test_adult(public_data, tmp_path, k, relaxed):
         keep_order=True,
         output=tmp_path / "out.csv",
     )
-    told = pd.read_csv(tmp_path / "out.csv", dtype=str)
-    assert len(told) == len(source)
-    assert told.groupby(quasi).size().min() == release.evidence.k >= k
-    total = float((told["sex"] == "*").sum())
+    release_table = pd.read_csv(tmp_path / "out.csv", dtype=str)
+    assert len(release_table) == len(source)
+    assert release_table.groupby(quasi).size().min() == release.evidence.k >= k
+    total = float((release_table["sex"] == "*").sum())
     for name in numbers:
-        low, high = (told[name].map(told_ends).str[place] for place in (0, 1))
-        real = told[name].str.startswith("[")
+        low, high = (release_table[name].map(range_ends).str[index] for index in (0, 1))
+        real = release_table[name].str.startswith("[")
         assert real.any()
         assert (~real).any()
         assert (low[real] % 5 == 0).all()
@@ -328,11 +335,11 @@ def test_adult(public_data, tmp_path, k, relaxed):
         share = ((high - low) / (source[name].max() - source[name].min())).clip(upper=1)
         assert release.loss.per_column[name] == pytest.approx(share.mean())
         total += share.sum()
-    assert release.loss.leaf == pytest.approx(total / len(told) / len(quasi))
+    assert release.loss.leaf == pytest.approx(total / len(release_table) / len(quasi))
 
 
-def test_mondrian_cuts_by_the_widths_that_are_published():
-    """Among the first four rows `fine` tells 1 of 100 as it is and 50 of 100 on its grid; `broad` 3 of 10 in any case."""
+def test_mondrian_uses_published_widths():
+    """In the first four rows, `fine` has width 1/100, but 50/100 on its grid. `broad` has width 3/10 in both cases."""
     table = pa.table({"fine": [0, 1, 0, 1, 100, 100], "broad": [0, 0, 3, 3, 0, 10]})
     tight = kohort.Job.build(quasi=["fine", "broad"], k=2, method="mondrian")
     grid = kohort.Job.build(tight, ranges="grid", step={"fine": 50, "broad": 1})

@@ -1,4 +1,4 @@
-"""Kernels: the same without the compiler, and usable without a cache."""
+"""Kernels give the same results without the compiler, and work without a cache."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from kohort.kernels import _cache_folder, kernel, on_compile
 RUN = """
 import json, kohort as kh
 sample = kh.datasets.hospital(300)
-asked = [{"method": "mondrian", "option": {"relaxed": relaxed}} for relaxed in (False, True)]
-made = [kh.anonymize(sample.table, sample.job, k=4, seed=1, **given) for given in (*asked, {}, {"l": 3})]
+options = [{"method": "mondrian", "option": {"relaxed": relaxed}} for relaxed in (False, True)]
+made = [kh.anonymize(sample.table, sample.job, k=4, seed=1, **given) for given in (*options, {}, {"l": 3})]
 print(json.dumps([[release.labels.tolist(), release.loss.to_dict()] for release in made]))
 """
 
 
 @pytest.mark.slow
-def test_the_same_without_the_compiler():
+def test_results_without_the_compiler_are_the_same():
     compiled, plain = (
         subprocess.run(
             [sys.executable, "-c", RUN],
@@ -40,19 +40,19 @@ def test_the_same_without_the_compiler():
         assert one[1] == pytest.approx(other[1])
 
 
-def test_no_folder_for_the_cache_is_no_obstacle(monkeypatch, tmp_path):
+def test_kernels_run_without_a_cache_folder(monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "file"))
     _cache_folder.cache_clear()
-    said = []
-    with on_compile(lambda _starts: said.append("compiling")):
+    events = []
+    with on_compile(lambda _starts: events.append("compiling")):
         assert kernel(lambda number: number + 1)(1) == 2
     _cache_folder.cache_clear()
-    assert said
+    assert events
 
 
-def test_a_kernel_is_compiled_anew_when_one_that_it_calls_changes(tmp_path):
-    """numba looks at a function's own file only; the folder of the cache looks at all."""
+def test_cache_folder_changes_with_any_kernel_source(tmp_path):
+    """Numba checks only the file of the function itself. The name of the cache folder depends on all kernel files."""
     package = tmp_path / "kernels"
     shutil.copytree(Path(kohort.kernels.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
     run = "import sys; sys.path.insert(0, sys.argv[1]); import kernels; print(kernels._cache_folder())"

@@ -1,7 +1,8 @@
-"""Plain, slow Python versions of sections 1, 2 and 5 of ALGORITHMS.md, to compare the product with.
+"""Simple, slow Python versions of sections 1, 2 and 5 of ALGORITHMS.md. Tests compare kohort with them.
 
-Written from that text alone; nothing of kohort is imported. Shares are exact fractions, so ties are ties.
-A column is a list of plain values, None = missing; a column's measure (`Numbers`, `Categories`) knows the whole table's.
+They were written from that text alone and import nothing from kohort. Shares are exact fractions, so ties are exact.
+A column is a list of plain values, None = missing. The measure of a column (`Numbers`, `Categories`) is built from the column of
+the whole table.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Column = Sequence[Any]
 
 
 class Numbers:
-    """Numbers: a share is a part of the whole table's range."""
+    """Numbers. A width is a share of the range in the whole table."""
 
     def __init__(self, column: Column) -> None:
         present = _present(column)
@@ -28,7 +29,7 @@ class Numbers:
         self._range = Fraction(max(present)) - self._low if present else Fraction(0)
 
     def key(self, value: Any) -> tuple[int, Any]:
-        """Sorts missing first, then numbers by size."""
+        """Return a sort key: missing first, then numbers by size."""
         return (0, 0) if value is None else (1, value)
 
     def height_width(self, members: Column) -> Fraction:
@@ -40,7 +41,7 @@ class Numbers:
     leaf_width = height_width
 
     def text(self, members: Column) -> str | None:
-        """The published text of a cluster with these members."""
+        """Return the published text of a group with these members."""
         present = _present(members)
         if len(present) < len(members):
             return ROOT if present else None
@@ -48,18 +49,18 @@ class Numbers:
         return _number(low) if low == high else f"[{_number(low)} - {_number(high)}]"
 
     def square_error(self, members: Column) -> Fraction:
-        """Squared distances to the mean; to missing, if the missing outnumber the present."""
+        """Return the sum of squared distances to the mean, or to missing if most members are missing."""
         present = _present(members)
         absent = len(members) - len(present)
         if absent > len(present):
             return Fraction(len(present))
-        places = [(Fraction(value) - self._low) / (self._range or 1) for value in present]
-        mean = sum(places, Fraction(0)) / max(len(places), 1)
-        return absent + sum(((place - mean) ** 2 for place in places), Fraction(0))
+        positions = [(Fraction(value) - self._low) / (self._range or 1) for value in present]
+        mean = sum(positions, Fraction(0)) / max(len(positions), 1)
+        return absent + sum(((position - mean) ** 2 for position in positions), Fraction(0))
 
 
 class NumbersOnGrid(Numbers):
-    """Numbers whose ranges end at multiples of a step; numbers and step are the decimals that they are written as."""
+    """Numbers whose ranges end at multiples of a step. Numbers and step are read as decimals, as they are written."""
 
     def __init__(self, column: Column, step: str) -> None:
         super().__init__(column)
@@ -68,7 +69,7 @@ class NumbersOnGrid(Numbers):
         self._step = Fraction(step)
 
     def height_width(self, members: Column) -> Fraction:
-        return width_told(self.text(members), self._ends)
+        return published_width(self.text(members), self._ends)
 
     leaf_width = height_width
 
@@ -80,8 +81,8 @@ class NumbersOnGrid(Numbers):
         return f"[{_plain(low)} - {_plain(high)}]"
 
 
-def width_told(text: str | None, column: Column) -> Fraction:
-    """The share of a column's range that a published text tells of, nothing but the text being known; at most all of it."""
+def published_width(text: str | None, column: Column) -> Fraction:
+    """Return the width of a published text as a share of the range of the column, at most 1. Only the text is used."""
     if text is None or text == ROOT:
         return Fraction(text is not None)
     present = [Fraction(str(value)) for value in _present(column)]
@@ -90,9 +91,9 @@ def width_told(text: str | None, column: Column) -> Fraction:
 
 
 class Categories:
-    """Leaves of a tree given by its rows (leaf, ..., root); without rows a root above the values in the order of their bytes.
+    """Leaves of a tree, given by its rows (leaf, ..., root). Without rows: a root above the values, sorted by their bytes.
 
-    Rows may differ in length: a node is as high as the deepest leaf below it is deep.
+    Rows may differ in length. The height of a node is the number of edges to the deepest leaf below it.
     """
 
     def __init__(self, column: Column, rows: Iterable[Sequence[str]] | None = None) -> None:
@@ -108,11 +109,11 @@ class Categories:
         self._code = {leaf: number for number, leaf in enumerate(_leaves(nested), start=1)}
 
     def key(self, value: Any) -> tuple[int, Any]:
-        """Sorts missing first, then leaves depth-first, children as they first appear."""
+        """Return a sort key: missing first, then leaves depth-first, children in the order of their first rows."""
         return (0, 0) if value is None else (1, self._code[value])
 
     def _ancestor(self, members: Iterable[str]) -> tuple[str, ...]:
-        """The path from the root to the lowest node above all members."""
+        """Return the path from the root to the lowest node above all members."""
         steps = zip(*(self._down[leaf] for leaf in set(members)), strict=False)
         path: list[str] = []
         for labels in steps:
@@ -142,14 +143,17 @@ class Categories:
         return self._share(members, leaves=True)
 
     def text(self, members: Column) -> str | None:
-        """The published text of a cluster with these members."""
+        """Return the published text of a group with these members."""
         present = _present(members)
         if len(present) < len(members):
             return ROOT if present else None
         return self._ancestor(present)[-1]
 
     def square_error(self, members: Column) -> Fraction:
-        """Squared distances to the value of least total distance; ties: most frequent, then lowest code."""
+        """Return the sum of squared distances to the value with the lowest total distance.
+
+        In a tie the most frequent value is used, then the one with the lowest code.
+        """
         counts = Counter(members)
 
         def rank(value: str | None) -> tuple[Fraction, int, tuple[int, Any]]:
@@ -173,7 +177,7 @@ def _present(values: Iterable[Any]) -> list[Any]:
 
 
 def _plain(number: Fraction) -> str:
-    """A fraction whose digits end, written with all of them."""
+    """Return a fraction as a decimal number with all its digits. It must have finitely many."""
     text = f"{Decimal(number.numerator) / Decimal(number.denominator):f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
@@ -200,10 +204,13 @@ def mondrian(
     *,
     relaxed: bool = False,
     weights: Sequence[int] | None = None,
-    stands: Callable[[list[int]], bool] | None = None,
+    is_valid: Callable[[list[int]], bool] | None = None,
 ) -> list[int]:
-    """The class of each row, classes numbered left to right; rows may stand as one if there are k, or as `stands` says."""
-    may_stand = stands or (lambda part: len(part) >= k)
+    """Return the group of each row. Groups are numbered from left to right.
+
+    A group is valid if it has k rows, or if `is_valid` returns True.
+    """
+    valid = is_valid or (lambda part: len(part) >= k)
     weigh = weights or [1] * len(columns)
     rows = range(len(columns[0]))
     keys = [[measure.key(value) for value in column] for column, measure in zip(columns, measures, strict=True)]
@@ -211,16 +218,15 @@ def mondrian(
     def cut(part: list[int], axis: int) -> tuple[list[int], list[int]] | None:
         values = keys[axis]
         if relaxed:
-            half = set(sorted(part, key=lambda row: values[row])[: (len(part) + 1) // 2])  # stable: ties in row order
+            half = set(sorted(part, key=lambda row: values[row])[: (len(part) + 1) // 2])  # a stable sort: ties stay in row order
             halves = [row for row in part if row in half], [row for row in part if row not in half]
-            return halves if all(map(may_stand, halves)) else None
+            return halves if all(map(valid, halves)) else None
         ordered = sorted(values[row] for row in part)
         left_of = {value: bisect_right(ordered, value) for value in ordered}
         allowed = [
             value
             for value in left_of
-            if may_stand([row for row in part if values[row] <= value])
-            and may_stand([row for row in part if values[row] > value])
+            if valid([row for row in part if values[row] <= value]) and valid([row for row in part if values[row] > value])
         ]
         if not allowed:
             return None
@@ -228,22 +234,22 @@ def mondrian(
         best = median if median in allowed else min(allowed, key=lambda value: abs(2 * left_of[value] - len(part)))
         return [row for row in part if values[row] <= best], [row for row in part if values[row] > best]
 
-    def classes(part: list[int]) -> Iterator[list[int]]:
+    def final_parts(part: list[int]) -> Iterator[list[int]]:
         if len(part) >= 2 * k:
             width = [
                 weight * measure.height_width([column[row] for row in part])
                 for column, measure, weight in zip(columns, measures, weigh, strict=True)
             ]
-            for axis in sorted(range(len(columns)), key=lambda axis: -width[axis]):  # stable: ties by column
+            for axis in sorted(range(len(columns)), key=lambda axis: -width[axis]):  # a stable sort: ties in column order
                 halves = cut(part, axis)
                 if halves:
-                    yield from classes(halves[0])
-                    yield from classes(halves[1])
+                    yield from final_parts(halves[0])
+                    yield from final_parts(halves[1])
                     return
         yield part
 
     labels = [-1] * len(rows)
-    for number, members in enumerate(classes(list(rows))):
+    for number, members in enumerate(final_parts(list(rows))):
         for row in members:
             labels[row] = number
     return labels
@@ -253,7 +259,7 @@ def mondrian(
 
 
 def groups(labels: Sequence[Any]) -> list[list[int]]:
-    """The rows of each label."""
+    """Return the rows of each label."""
     found: dict[Any, list[int]] = {}
     for row, label in enumerate(labels):
         found.setdefault(label, []).append(row)
@@ -261,17 +267,17 @@ def groups(labels: Sequence[Any]) -> list[list[int]]:
 
 
 def published(columns: Sequence[Column], measures: Sequence[Measure], labels: Sequence[int]) -> list[tuple[str | None, ...]]:
-    """The published texts of each row."""
-    told: list[tuple[str | None, ...]] = [()] * len(labels)
+    """Return the published texts of each row."""
+    of_row: list[tuple[str | None, ...]] = [()] * len(labels)
     for rows in groups(labels):
         texts = tuple(measure.text([column[row] for row in rows]) for column, measure in zip(columns, measures, strict=True))
         for row in rows:
-            told[row] = texts
-    return told
+            of_row[row] = texts
+    return of_row
 
 
 def per_column(columns: Sequence[Column], measures: Sequence[Measure], labels: Sequence[int], what: str) -> list[Fraction]:
-    """One figure per column: `height_width` or `leaf_width` summed over cells, or `square_error` over clusters."""
+    """Return one sum per column: `height_width` or `leaf_width` over all cells, or `square_error` over all groups."""
     totals = []
     for column, measure in zip(columns, measures, strict=True):
         total = Fraction(0)
@@ -283,12 +289,12 @@ def per_column(columns: Sequence[Column], measures: Sequence[Measure], labels: S
 
 
 def discernibility(labels: Sequence[Any], k: int) -> int:
-    """C_DM: the square of each size; below k the size times all rows."""
+    """Return the discernibility metric C_DM: the sum of squared group sizes; a group below k counts its size times all rows."""
     return sum(len(rows) ** 2 if len(rows) >= k else len(rows) * len(labels) for rows in groups(labels))
 
 
 def mean_size(labels: Sequence[Any], k: int) -> Fraction:
-    """C_AVG: rows per class, per k."""
+    """Return the metric C_AVG: the mean group size divided by k."""
     return Fraction(len(labels), len(groups(labels)) * k)
 
 
@@ -303,7 +309,10 @@ TREE = (
     ("z", "*"),
     ("nobody", "nothing", "back", "*"),
 )
-"""Unequal depths, a leaf that no row has, leaves of one node apart in the file. Four levels: shares are quarters."""
+"""A tree with leaves of different depths, a leaf that no row has, and rows of the same node that are not adjacent.
+
+It has four levels, so shares are multiples of 1/4.
+"""
 
 _VALUES = {
     "few": st.integers(0, 4),
@@ -317,7 +326,10 @@ _ENDS = {"few": (0, 4), "half": (-4.0, 4.0), "wide": (0, 2**20)}
 
 @st.composite
 def tables(draw: st.DrawFn, most: int = 40) -> tuple[dict[str, list[Any]], list[Measure]]:
-    """Some columns in some order, full of ties, copies and missing values. Ranges are powers of two: equal shares are equal."""
+    """Random columns in random order, with many ties, duplicates and missing values.
+
+    Ranges are powers of two, so that equal shares are equal as floats.
+    """
     names = draw(st.permutations(list(_VALUES)))[: draw(st.integers(1, len(_VALUES)))]
     rows = draw(st.integers(2, most))
     columns: dict[str, list[Any]] = {}
@@ -329,7 +341,7 @@ def tables(draw: st.DrawFn, most: int = 40) -> tuple[dict[str, list[Any]], list[
 
 
 def measure_of(name: str, column: Column) -> Measure:
-    """The measure of a column of `tables`."""
+    """Return the measure of a column of `tables`."""
     if name in _ENDS:
         return Numbers(column)
     return Categories(column, TREE if name == "tree" else None)

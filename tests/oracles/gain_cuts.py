@@ -1,7 +1,7 @@
-"""Plain readings of cuts by gain and of merging from below, and what groups cost in the units of a search.
+"""Simple Python versions of cuts by gain and of bottom-up merging, and the cost of groups in the units of a search.
 
-Written from what `splitting` and `merge` say that they do; nothing of kohort is imported. Rows are numbers, a part is a list of
-them. A share of a column is an exact fraction, rounded once to whole units: equal costs are then equal, as in a search.
+They were written from the descriptions of `splitting` and `merge` and import nothing from kohort. Rows are numbers, a part is a
+list of rows. A share of a column is an exact fraction, rounded once to whole units, so that equal costs are equal as in a search.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from tests import oracles
 
 UNIT = 2**24
 STEPS = {"few": 2, "half": 0.5, "wide": 2**10}
-"""Grids for the numbers of `oracles.tables`."""
+"""Grid steps for the numbers of `oracles.tables`."""
 
 
 class Months(oracles.Numbers):
-    """Dates, told in whole months, from 24 months on in whole years; a month is a number and has a width of its own."""
+    """Dates, published in whole months, and from 24 months on in whole years. A single month also has a width."""
 
     def __init__(self, column: oracles.Column) -> None:
         present = [_month(value) for value in column if value is not None]
@@ -53,7 +53,7 @@ def _first(month: int) -> dt.date:
 
 
 class Costs:
-    """What groups of rows cost by an objective: `leaf` or `height`."""
+    """The cost of groups of rows by an objective: `leaf` or `height`."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Costs:
         self._known: dict[tuple[int, frozenset[Any]], int] = {}
 
     def width(self, axis: int, part: Sequence[int]) -> int:
-        """What each row of a part costs on one axis."""
+        """Return the cost of one row of a part on one axis."""
         key = axis, frozenset(self.columns[axis][row] for row in part)
         if key not in self._known:
             share = getattr(self.measures[axis], self._what)(list(key[1]))
@@ -77,13 +77,15 @@ class Costs:
         return self._known[key]
 
     def of_row(self, part: Sequence[int]) -> int:
+        """Return the cost of one row of a part."""
         return sum(self.width(axis, part) for axis in self.axes)
 
     def of_part(self, part: Sequence[int]) -> int:
+        """Return the cost of all rows of a part."""
         return len(part) * self.of_row(part)
 
     def total(self, labels: Sequence[int]) -> int:
-        """What all groups cost; rows that are left out are not counted."""
+        """Return the cost of all groups. Suppressed rows are not counted."""
         return sum(self.of_part(part) for part in oracles.groups(labels) if labels[part[0]] >= 0)
 
 
@@ -91,9 +93,9 @@ class Costs:
 
 
 def nodes(measure: oracles.Categories) -> list[set[Any]]:
-    """The values below each node: missing first, then level by level from the leaves, each from left to right.
+    """Return the values below each node: missing first, then level by level from the leaves, each level from left to right.
 
-    Levels are counted from the root; a leaf stands on the lowest one, however near to the root it is.
+    Levels are counted from the root. A leaf is on the lowest level, also if it is near the root.
     """
     below: dict[tuple[str, ...], set[Any]] = {}
     for leaf, path in measure._down.items():
@@ -101,15 +103,15 @@ def nodes(measure: oracles.Categories) -> list[set[Any]]:
             below.setdefault(tuple(path[:depth]), set()).add(leaf)
     leaves = {tuple(path) for path in measure._down.values()}
 
-    def place(path: tuple[str, ...]) -> tuple[int, Any]:
+    def position(path: tuple[str, ...]) -> tuple[int, Any]:
         level = 0 if path in leaves else measure._height + 1 - len(path)
         return level, min(map(measure.key, below[path]))
 
-    return [{None}, *(below[path] for path in sorted(below, key=place))]
+    return [{None}, *(below[path] for path in sorted(below, key=position))]
 
 
 def candidates(costs: Costs, axis: int, kept: list[int]) -> Iterator[list[int]]:
-    """Who could be kept of these rows by one axis: below a node; on one side of a gap, the lower side first."""
+    """Yield the rows that a cut by one axis can keep: rows below a node, or on one side of a gap, the lower side first."""
     column, measure = costs.columns[axis], costs.measures[axis]
     if isinstance(measure, oracles.Categories):
         for node in nodes(measure):
@@ -122,7 +124,7 @@ def candidates(costs: Costs, axis: int, kept: list[int]) -> Iterator[list[int]]:
 
 
 def best_cut(costs: Costs, k: int, part: list[int], kept: list[int], *, first: bool) -> tuple[int, list[int]] | None:
-    """The most that one more cut gains over the whole part, and who is kept by it; both sides gain by the first."""
+    """Return the largest gain of one more cut over the whole part, and the rows it keeps. By the first cut both sides gain."""
     gained = costs.of_row(part) - costs.of_row(kept)
     best: tuple[int, list[int]] | None = None
     for axis in costs.axes:
@@ -140,7 +142,7 @@ def best_cut(costs: Costs, k: int, part: list[int], kept: list[int], *, first: b
 
 
 def leaving(costs: Costs, k: int, part: list[int], steps: int) -> list[int]:
-    """Who should leave a part: narrowed cut by cut, and of all that was passed the first that is worth most."""
+    """Return the rows to take out of a part: narrow cut by cut, and return the first set of rows with the largest gain."""
     kept, path, worth = part, list[list[int]](), list[int]()
     while len(part) >= 2 * k and len(path) < steps:
         found = best_cut(costs, k, part, kept, first=not path)
@@ -153,7 +155,7 @@ def leaving(costs: Costs, k: int, part: list[int], steps: int) -> list[int]:
 
 
 def split(costs: Costs, k: int, steps: int) -> list[list[int]]:
-    """The parts that nothing leaves."""
+    """Cut until no rows can be taken out of any part. Return the parts."""
     waiting, done = [list(range(costs.rows))], []
     while waiting:
         part = waiting.pop()
@@ -165,25 +167,25 @@ def split(costs: Costs, k: int, steps: int) -> list[list[int]]:
     return done
 
 
-# --- merging from below
+# --- bottom-up merging
 
 
 def merge(costs: Costs, k: int) -> list[int]:
-    """Classes of equal records; the smallest below k merges where the total cost grows least, until none is below k."""
+    """Start with groups of equal rows. While groups are below k, merge the smallest where the total cost grows least."""
     pairs = list(zip(costs.columns, costs.measures, strict=True))
     records = [tuple(measure.key(column[row]) for column, measure in pairs) for row in range(costs.rows)]
-    classes = dict(enumerate(oracles.groups(records)))
-    while len(classes) > 1 and any(len(rows) < k for rows in classes.values()):
-        _size, one = min((len(rows), number) for number, rows in classes.items() if len(rows) < k)
+    groups = dict(enumerate(oracles.groups(records)))
+    while len(groups) > 1 and any(len(rows) < k for rows in groups.values()):
+        _size, one = min((len(rows), number) for number, rows in groups.items() if len(rows) < k)
 
         def growth(other: int, one: int = one) -> int:
-            alone = costs.of_part(classes[one]) + costs.of_part(classes[other])
-            return costs.of_part(classes[one] + classes[other]) - alone
+            alone = costs.of_part(groups[one]) + costs.of_part(groups[other])
+            return costs.of_part(groups[one] + groups[other]) - alone
 
-        other = min((number for number in classes if number != one), key=lambda number: (growth(number), number))
-        joined = classes.pop(max(one, other))
-        classes[min(one, other)] = classes[min(one, other)] + joined
-    label = {row: number for number, rows in enumerate(classes[number] for number in sorted(classes)) for row in rows}
+        other = min((number for number in groups if number != one), key=lambda number: (growth(number), number))
+        joined = groups.pop(max(one, other))
+        groups[min(one, other)] = groups[min(one, other)] + joined
+    label = {row: number for number, rows in enumerate(groups[number] for number in sorted(groups)) for row in rows}
     return [label[row] for row in range(costs.rows)]
 
 
@@ -194,7 +196,7 @@ _DATES = st.tuples(st.integers(2018, 2022), st.integers(1, 12), st.integers(1, 2
 
 @st.composite
 def asked(draw: st.DrawFn, most: int = 24) -> tuple[dict[str, list[Any]], list[Any], dict[str, Any]]:
-    """A table of `oracles` and perhaps dates, weights, grids; its measures; the settings that ask for it."""
+    """A table of `oracles`, possibly with dates, weights and grids; its measures; the job settings for it."""
     columns, measures = draw(oracles.tables(most=most))
     rows = len(next(iter(columns.values())))
     if draw(st.booleans()):
@@ -217,7 +219,10 @@ def asked(draw: st.DrawFn, most: int = 24) -> tuple[dict[str, list[Any]], list[A
 def with_label(
     draw: st.DrawFn, columns: dict[str, list[Any]], measures: list[Any], settings: dict[str, Any]
 ) -> tuple[dict[str, Any], Costs, dict[str, Any]]:
-    """The table with a label beside its columns, which costs as any of them does; the settings that ask to keep it together."""
+    """Return the table with a label column, the costs with it, and the job settings that keep equal labels together.
+
+    The label costs as much as any other column.
+    """
     rows = len(next(iter(columns.values())))
     label = draw(st.lists(st.sampled_from(["a", "b", "c", None]), min_size=rows, max_size=rows))
     weights = [*settings["weight"].values(), sum(settings["weight"].values()) / len(settings["weight"])]
@@ -227,4 +232,5 @@ def with_label(
 
 
 def same_groups(one: Sequence[Sequence[int]], other: Sequence[Sequence[int]]) -> bool:
+    """Return whether two partitions have the same groups, in any order."""
     return {frozenset(group) for group in one} == {frozenset(group) for group in other}

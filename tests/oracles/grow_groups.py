@@ -1,6 +1,7 @@
-"""Plain readings of sections 3, 4 and 6 of ALGORITHMS.md: greedy k-member, k-members, GCCG, KACA, threshold clustering.
+"""Simple Python versions of sections 3, 4 and 6 of ALGORITHMS.md: greedy k-member, k-members, GCCG, KACA, threshold clustering.
 
-Written from that text; nothing of kohort is imported. Rows are numbers; `width(rows)` is the sum of a group's widths.
+They were written from that text and import nothing from kohort. Rows are numbers. `width(rows)` is the sum of the widths of a
+group over all columns.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ MASK = 2**64 - 1
 
 
 def mixed(state: int) -> int:
+    """Return one step of splitmix64 (Steele, Lea, Flood 2014)."""
     z = (state + 0x9E3779B97F4A7C15) & MASK
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
@@ -21,10 +23,12 @@ def mixed(state: int) -> int:
 
 
 def below(seed: int, step: int, limit: int) -> int:
+    """Return a random integer below a limit."""
     return mixed(mixed(seed) ^ step) % limit
 
 
 def dealt(seed: int, step: int, cards: list[Any]) -> list[Any]:
+    """Return the entries in random order."""
     cards = list(cards)
     for last in range(len(cards) - 1, 0, -1):
         other = below(seed, step + len(cards) - 1 - last, last + 1)
@@ -33,7 +37,7 @@ def dealt(seed: int, step: int, cards: list[Any]) -> list[Any]:
 
 
 class Table:
-    """Columns and their measures, asked for the widths of groups of rows."""
+    """Columns and their measures. Computes widths and losses of groups of rows."""
 
     def __init__(self, columns, measures) -> None:
         self.columns, self.measures = list(columns), measures
@@ -52,11 +56,13 @@ class Table:
 
 
 def labels_of(groups: list[list[int]], rows: int) -> list[int]:
+    """Return the group of each row, or -1."""
     label = {row: number for number, group in enumerate(groups) for row in group}
     return [label.get(row, -1) for row in range(rows)]
 
 
 def join(table: Table, groups: list[list[int]], rest: list[int]) -> None:
+    """Add each remaining row to the group whose loss grows least."""
     for row in rest:
         growth = [table.loss([*group, row]) - table.loss(group) for group in groups]
         groups[growth.index(min(growth))].append(row)
@@ -155,7 +161,10 @@ def threshold(table: Table, k: int, seed: int, limit: float, budget: int) -> lis
 
 
 def least_loss(table: Table, k: int) -> Fraction:
-    """The least Total-IL of any partition into groups of at least k, by trying all. Halves of a group of 2k lose no more."""
+    """Return the lowest total information loss of any partition into groups of at least k, by trying all partitions.
+
+    Groups of 2k or more rows are not tried, because halving such a group never loses more.
+    """
     best: dict[int, Fraction] = {0: Fraction(0)}
 
     def solve(left: int) -> Fraction | None:

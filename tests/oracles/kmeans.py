@@ -1,7 +1,7 @@
-"""Plain, slow Python versions of the k-means family (section 5 of ALGORITHMS.md) and of MDAV (section 6), to compare with.
+"""Simple, slow Python versions of the k-means methods (section 5 of ALGORITHMS.md) and of MDAV (section 6), for comparison.
 
-Written from that text alone; nothing of kohort is imported. Distances are in units of 2^-24 of a full width, numbers are
-rounded to them and means to 2^-16 of one: so all sums are exact. A row is a tuple of features, None = missing.
+They were written from that text alone and import nothing from kohort. Distances are in units of 2^-24 of a full width. Numbers
+are rounded to whole units, and means to 2^-16 of a unit, so all sums are exact. A row is a tuple of features, None = missing.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ Row = tuple[Any, ...]
 
 
 def mixed(state: int) -> int:
+    """Return one step of splitmix64 (Steele, Lea, Flood 2014)."""
     z = (state + 0x9E3779B97F4A7C15) & MASK
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
@@ -27,7 +28,7 @@ def mixed(state: int) -> int:
 
 
 def dealt(seed: int, step: int, count: int) -> list[int]:
-    """0, 1, ... in a random order: Fisher and Yates from the end, one hash of seed and counter a step."""
+    """Return 0, 1, ... in random order: Fisher and Yates from the end, with one hash of seed and counter per step."""
     cards = list(range(count))
     for number, last in enumerate(range(count - 1, 0, -1)):
         other = mixed(mixed(seed) ^ (step + number)) % (last + 1)
@@ -36,17 +37,19 @@ def dealt(seed: int, step: int, count: int) -> list[int]:
 
 
 class Feature:
-    """One column: what its cells are as features, how far two are apart, what stands in the middle."""
+    """One column: the features of its cells, their distances, and the centre of several cells."""
 
     def __init__(self, column: Column, measure: Measure, weight: int = 1) -> None:
         self.full, self._measure = UNIT * weight, measure
-        self.cells = [self._place(cell) for cell in column] if isinstance(measure, Numbers) else list(column)
+        self.cells = [self._position(cell) for cell in column] if isinstance(measure, Numbers) else list(column)
 
-    def _place(self, cell: Any) -> int | None:
+    def _position(self, cell: Any) -> int | None:
+        """Return the position of a number on its axis, in units."""
         low, span = self._measure._low, self._measure._range  # type: ignore[union-attr]
         return None if cell is None else round((Fraction(cell) - low) / (span or 1) * self.full)
 
     def apart(self, one: Any, other: Any) -> float:
+        """Return the distance of two features."""
         if one is None or other is None:
             return 0.0 if one is other else float(self.full)
         if isinstance(self._measure, Categories):
@@ -54,6 +57,7 @@ class Feature:
         return float(abs(one - other))
 
     def middle(self, cells: Sequence[Any]) -> Any:
+        """Return the centre: the mean of numbers, the value with the lowest total distance of categories."""
         present = [cell for cell in cells if cell is not None]
         if isinstance(self._measure, Numbers):
             if 2 * len(present) < len(cells):
@@ -65,7 +69,7 @@ class Feature:
 
 
 class Table:
-    """Rows, floor(n/k) seeds, and the order of those that were given up."""
+    """The rows, floor(n/k) seed rows, and the order in which rows removed from their cluster are assigned again."""
 
     def __init__(
         self, columns: Sequence[Column], measures: Sequence[Measure], k: int, seed: int, weights: Sequence[int] | None = None
@@ -77,25 +81,30 @@ class Table:
         self.seeds = dealt(seed, 0, len(self.rows))[: self.count]
         self.second = dealt(seed, len(self.rows), len(self.rows))
         self.weights = [1.0] * len(columns)
-        self.asked = weigh
+        self.requested = weigh
 
     def distance(self, one: Row, other: Row) -> float:
+        """Return the weighted distance of two rows."""
         total = 0.0
         for feature, weight, a, b in zip(self.features, self.weights, one, other, strict=True):
             total += weight * feature.apart(a, b)
         return total
 
     def middle(self, rows: Sequence[int]) -> Row:
+        """Return the centroid of some rows."""
         return tuple(feature.middle([feature.cells[row] for row in rows]) for feature in self.features)
 
     def centroids(self, labels: Sequence[int], before: Sequence[Row]) -> list[Row]:
+        """Return the centroid of each cluster. An empty cluster keeps its centroid."""
         members = [[row for row, label in enumerate(labels) if label == cluster] for cluster in range(self.count)]
         return [self.middle(rows) if rows else old for rows, old in zip(members, before, strict=True)]
 
     def nearest(self, row: Row, centroids: Sequence[Row], among: Sequence[int] | None = None) -> int:
+        """Return the nearest cluster; in a tie the lowest number."""
         return min(among or range(len(centroids)), key=lambda cluster: (self.distance(row, centroids[cluster]), cluster))
 
     def fill(self, labels: list[int], centroids: Sequence[Row], order: Sequence[int]) -> list[int]:
+        """Assign rows without a cluster to the nearest one with fewer than k rows, or to the nearest of all."""
         sizes = Counter(labels)
         for row in order:
             if labels[row] < 0:
@@ -105,6 +114,7 @@ class Table:
         return labels
 
     def adjust(self, labels: Sequence[int], centroids: Sequence[Row]) -> list[int]:
+        """Keep the k nearest rows of each cluster and assign the other rows again."""
         left = list(labels)
         for cluster in range(self.count):
             members = [row for row, label in enumerate(labels) if label == cluster]
@@ -114,7 +124,7 @@ class Table:
         return self.fill(left, centroids, self.second)
 
     def square_error(self, labels: Sequence[int], centroids: Sequence[Row]) -> int:
-        """In units."""
+        """Return the squared error in units."""
         steps = (
             feature.apart(cell, middle)
             for row, label in zip(self.rows, labels, strict=True)
@@ -123,7 +133,7 @@ class Table:
         return sum(round(step * step / UNIT) for step in steps)
 
     def rounds(self, one_round: Callable[[list[Row]], list[int]], most: int = 100) -> Iterator[tuple[list[int], list[Row], str]]:
-        """Labels and their centroids of each round, and why it was the last."""
+        """Yield the labels and centroids of each round, and for the last round the reason why it is the last."""
         centroids, seen = [self.rows[row] for row in self.seeds], set()
         for number in range(most):
             labels, before = one_round(centroids), centroids
@@ -158,7 +168,7 @@ def kmeans_then_adjusted(table: Table) -> list[int]:
 
 
 def oka(table: Table, keys: Sequence[Any]) -> list[int]:
-    """`keys`: what the rows are sorted by."""
+    """Return the clusters of one-pass k-means. `keys` are the sort keys of the rows."""
     labels = [-1] * len(table.rows)
     members = [[row] for row in table.seeds]
     centroids = [table.rows[row] for row in table.seeds]
@@ -185,7 +195,7 @@ def c_means(table: Table) -> list[int]:
             )
             for j in columns
         ]
-        shares = [table.asked[j] / totals[j] if totals[j] else 0.0 for j in columns]
+        shares = [table.requested[j] / totals[j] if totals[j] else 0.0 for j in columns]
         whole = sum(shares)
         table.weights = [share / whole if whole else 1 / len(columns) for share in shares]
         if labels == before:
@@ -220,7 +230,7 @@ def mdav(table: Table, distance: Callable[[Row, Row], float], middle: Callable[[
 
 
 def deviations(columns: Sequence[Column], weights: Sequence[int]) -> list[Row]:
-    """Numbers in deviations above the smallest, weighed, rounded to 2^-30."""
+    """Return numbers as standard deviations above the smallest, weighted and rounded to 2^-30."""
     made = []
     for column, weight in zip(columns, weights, strict=True):
         low, high = min(column), max(column)

@@ -1,7 +1,7 @@
-"""Does a published table keep its promises? Asked in SQL written from the definitions, and in a few lines of plain Python.
+"""Check whether a published table keeps its promises, in SQL written from the definitions and in simple Python.
 
-Nothing of kohort is imported. A class is all rows with equal published quasi-identifiers, missing among them; of a sensitive
-column missing is one value of its own. Where persons are known, every count is of distinct persons.
+It imports nothing from kohort. A group is all rows with equal published quasi-identifiers; missing values are equal to each
+other. In a sensitive column all missing values are one value. If the person of each row is given, people are counted, not rows.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import pyarrow as pa
 from scipy.optimize import linprog
 from scipy.stats import wasserstein_distance
 
-TINY = 1e-9  # sums of shares differ in their last digits from one order of adding to another
+TINY = 1e-9  # sums of shares differ in their last digits if added in another order
 MISSING = ""
-"""How SQL and the oracles spell the missing value; an empty text is one."""
+"""The text of the missing value in SQL and in the oracles. An empty text also counts as missing."""
 
 Counts = Mapping[str, int]
 Rows = Sequence[Sequence[str]]
@@ -80,18 +80,19 @@ def broken(
     release: pa.Table,
     quasi: Sequence[str],
     k: int,
-    asked: Mapping[str, Mapping[str, Any]],
+    requested: Mapping[str, Mapping[str, Any]],
     *,
     persons: Sequence[Any] | None = None,
     missing: Iterable[str] = (),
     trees: Mapping[str, Rows] | None = None,
 ) -> list[str]:
-    """The promises that a published table does not keep, as `k` or `column.promise`; `asked` are settings by column.
+    """Return the promises that a published table does not keep, as `k` or `column.promise`.
 
-    `persons` says whose each row is; `trees` are the rows of a sensitive column's tree, in the order of its values.
+    `requested` has the promises by column. `persons` has the person of each row. `trees` has the rows of the tree of a sensitive
+    column, in the order of its values.
     """
     found = [] if worst(release, quasi, quasi[0], "k", {}, persons=persons) >= k else ["k"]
-    for column, settings in asked.items():
+    for column, settings in requested.items():
         for promise in settings:
             if promise in ("t_distance", "beta_kind"):
                 continue
@@ -103,9 +104,10 @@ def broken(
 
 
 def _is_kept(promise: str, figure: float, parameter: Any) -> bool:
+    """Compare the figure of the worst group with the parameter of the promise."""
     match promise:
         case "alpha":
-            return figure <= 1 + TINY  # each value's share of what it may be
+            return figure <= 1 + TINY  # the share of a value divided by its limit
         case "l" | "entropy_l":
             return bool(figure >= parameter - TINY)
         case "recursive_l":
@@ -113,7 +115,7 @@ def _is_kept(promise: str, figure: float, parameter: Any) -> bool:
         case "t":
             return bool(figure <= parameter + TINY)
         case "beta":
-            return figure <= TINY  # the gain that is left after what is allowed
+            return figure <= TINY  # the gain minus the largest allowed gain
         case "delta":
             return bool(figure < parameter)
     raise AssertionError(promise)
@@ -130,7 +132,7 @@ def worst(
     missing: Iterable[str] = (),
     tree: Rows = (),
 ) -> float:
-    """The figure of the class that keeps a promise least: see `_is_kept` for what it is compared with."""
+    """Return the figure of the worst group for a promise. `_is_kept` shows how it is compared."""
     if not release.num_rows:
         return math.nan
     question, parameters = _question(promise, settings)
@@ -152,19 +154,19 @@ def worst(
 
 
 def different(column: pa.ChunkedArray) -> int:
-    """How many values a sensitive column holds, missing among them."""
-    everybody = pa.table({"q": pa.nulls(len(column), pa.string()), "s": column})
-    return int(worst(everybody, ["q"], "s", "l", {}))
+    """Return how many different values a sensitive column has, including missing."""
+    one_group = pa.table({"q": pa.nulls(len(column), pa.string()), "s": column})
+    return int(worst(one_group, ["q"], "s", "l", {}))
 
 
 @cache
 def _connection() -> Any:
-    """One for all questions: opening one takes longer than most answers, and small tables need one thread."""
+    """Return one connection for all queries, because opening one takes longer than most queries. Small tables need one thread."""
     return duckdb.connect(config={"threads": 1})
 
 
 def _question(promise: str, settings: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The SQL of a promise and its parameters."""
+    """Return the SQL of a promise and its parameters."""
     match promise:
         case "t":
             return _WORST[settings.get("t_distance") or "equal"], {}
@@ -180,24 +182,24 @@ def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _value(kind: pa.DataType, missing: Iterable[str]) -> str:
-    """A sensitive cell as text, every spelling of missing as the empty one."""
+    """Return SQL for a sensitive cell as text. All missing values become the empty text."""
     tokens = ", ".join("'" + token.replace("'", "''") + "'" for token in (MISSING, *missing))
     gone = "s IS NULL OR " + ("isnan(s) OR " if pa.types.is_floating(kind) else "")
     return f"CASE WHEN {gone}CAST(s AS VARCHAR) IN ({tokens}) THEN '' ELSE CAST(s AS VARCHAR) END"
 
 
 def _limits(alpha: Any) -> tuple[dict[str, float], float]:
-    """The limits of named values, and that of the others; 1 is none."""
+    """Return the limits of single values, and the limit of all other values; 1 means no limit."""
     if isinstance(alpha, Mapping):
         return {value: float(share) for value, share in alpha.items() if value != "default"}, float(alpha.get("default", 1))
     return {}, float(alpha or 1)
 
 
 def _edges(tree: Rows) -> pa.Table:
-    """For each value the edges above it, named by their lower node and long enough that a path is as long as two leaves are far.
+    """Return the edges above each value, named by their lower node. The path between two leaves is as long as their distance.
 
-    Two leaves are as far apart as the lowest node above both is high, so half of that lies on either side. The distributions
-    must carry a surplus over an edge, and need not carry more: that is what moving earth in a tree costs.
+    The distance of two leaves is the height of their common ancestor, so half of it is on either side. Over each edge the
+    surplus of one distribution must be moved, and no more: the sum is the earth mover's distance in a tree.
     """
     heights = _heights(tree)
     whole = max(heights.values(), default=1)
@@ -210,7 +212,7 @@ def _edges(tree: Rows) -> pa.Table:
 
 
 def _heights(tree: Rows) -> dict[tuple[str, ...], int]:
-    """Each node, named by its path from the root: how many edges below it its deepest leaf lies."""
+    """Return the height of each node: the number of edges to its deepest leaf. Nodes are named by their paths from the root."""
     heights: dict[tuple[str, ...], int] = {}
     for row in tree:
         path = tuple(row[::-1])
@@ -220,36 +222,37 @@ def _heights(tree: Rows) -> dict[tuple[str, ...], int]:
     return heights
 
 
-# --- one class at a time, in plain Python: `counts` are how many hold each value
+# --- one group at a time, in Python: `counts` has the rows or people with each value
 
 
 def entropy_l(counts: Counts) -> float:
-    """How many equally frequent values would leave a reader as unsure."""
+    """Return exp(entropy): the number of equally frequent values that have the same entropy."""
     total = sum(counts.values())
     return math.exp(-sum(count / total * math.log(count / total) for count in counts.values()))
 
 
-def is_recursive(counts: Counts, l: int, c: float) -> bool:  # noqa: E741 - its name in every paper
-    """r1 < c * (r_l + ... + r_m), r the counts from the largest on."""
+def is_recursive(counts: Counts, l: int, c: float) -> bool:  # noqa: E741 - the usual name in papers
+    """Return whether r1 < c * (r_l + ... + r_m), where r are the counts in descending order."""
     falling = sorted(counts.values(), reverse=True)
     return falling[0] < c * sum(falling[l - 1 :])
 
 
 def equal_distance(here: Counts, everywhere: Counts) -> float:
+    """Return the earth mover's distance if all values have distance 1."""
     one, other = _shares(here, everywhere)
     return float(np.abs(one - other).sum() / 2)
 
 
 def ordered_distance(here: Counts, everywhere: Counts) -> float:
-    """The earth mover's distance of ranks; `everywhere` names the values in their order."""
+    """Return the earth mover's distance of ranks. `everywhere` has the values in their order."""
     if len(everywhere) < 2:
         return 0.0
-    places = np.arange(len(everywhere)) / (len(everywhere) - 1)
-    return float(wasserstein_distance(places, places, *_shares(here, everywhere)))
+    positions = np.arange(len(everywhere)) / (len(everywhere) - 1)
+    return float(wasserstein_distance(positions, positions, *_shares(here, everywhere)))
 
 
 def tree_distance(here: Counts, everywhere: Counts, tree: Rows) -> float:
-    """The cheapest plan that turns one distribution into the other, as a linear program over all pairs of values."""
+    """Return the cost of the cheapest plan that turns one distribution into the other, by a linear program over all pairs."""
     one, other = _shares(here, everywhere)
     m = len(one)
     heights = _heights(tree)
@@ -269,6 +272,7 @@ def tree_distance(here: Counts, everywhere: Counts, tree: Rows) -> float:
 
 
 def _shares(here: Counts, everywhere: Counts) -> tuple[Any, Any]:
+    """Return the shares of all values in a group and in the whole table."""
     one = np.array([here.get(value, 0) for value in everywhere], float)
     other = np.array(list(everywhere.values()), float)
     return one / one.sum(), other / other.sum()

@@ -1,5 +1,5 @@
-"""May this group of rows be published? The fast check used during the search.
+"""Check whether groups of rows satisfy the promises: the fast check used during the search.
 
-Start with `constraints`. `kernel_rules` hands the promises to compiled code as plain numbers. The
-audit (`kohort.auditor`) repeats every check independently, on the published text.
+Start with `constraints`. `kernel_rules` converts the promises to plain numbers for compiled code. The audit (`kohort.auditor`)
+repeats every check independently, on the published text.
 """

@@ -1,4 +1,4 @@
-"""A promise flattened for kernels: limits per value, the table's shares, the nodes of trees."""
+"""Convert promises to plain numbers for kernels: limits per value, shares in the table, nodes of trees."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOT_REQUESTED = -1.0
 
 
 def rules_of(k: int, sensitive: Sequence[SensitiveColumn], shares: Sequence[NDArray[np.float64]], *, persons: bool) -> Rules:
-    """What each sensitive column is promised, column by column."""
+    """Return the promises of all sensitive columns as arrays for kernels. `persons` = people are counted, not rows."""
     promises = [sensitive_column.promise for sensitive_column in sensitive]
     first = np.cumsum([0, *(sensitive_column.values for sensitive_column in sensitive)]).astype(np.int64)
     bounds = [_bounds(promise, of_table) for promise, of_table in zip(promises, shares, strict=True)]
@@ -45,7 +45,7 @@ def rules_of(k: int, sensitive: Sequence[SensitiveColumn], shares: Sequence[NDAr
 
 
 def tally_for(rules: Rules, persons_and_pairs: int) -> Tally:
-    """An empty tally that fits the rules."""
+    """Return an empty tally with the array sizes that the rules need."""
     columns, values = len(rules.first) - 1, int(rules.first[-1])
     return Tally(
         sums=np.zeros((2, 1 + 2 * columns), np.int64),
@@ -59,11 +59,12 @@ def tally_for(rules: Rules, persons_and_pairs: int) -> Tally:
 
 
 def _joined(parts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return the concatenated arrays; empty if there are none."""
     return np.concatenate([np.empty(0), *parts])
 
 
 def _column_rules(promise: SensitivePromise, tree_base: float) -> list[float]:
-    """What a group must keep of one column, in the order of the kernels' `of_column`."""
+    """Return the limits of one column, in the order of `Rules.of_column`."""
     definitions = [DEFINITIONS[name] for name in promise.requested]
     rules = {"bounded": float(any(definition.bounds is not None for definition in definitions))}
     for definition in definitions:
@@ -73,13 +74,13 @@ def _column_rules(promise: SensitivePromise, tree_base: float) -> list[float]:
 
 
 def _least_distinct(promise: SensitivePromise, values: int) -> int:
-    """How many different values a group must hold; the table holds `values`."""
+    """Return how many different values a group must have. The table has `values` different values."""
     rules = (DEFINITIONS[name].distinct for name in promise.requested)
     return max((distinct(promise, values) for distinct in rules if distinct is not None), default=0)
 
 
 def _bounds(promise: SensitivePromise, share: Shares) -> tuple[Shares, Shares]:
-    """The largest and the smallest share that each value may have in a group."""
+    """Return the largest and the smallest share that each value may have in a group."""
     most, least = np.full(len(share), np.inf), np.zeros(len(share))
     for name in promise.requested:
         bounds = DEFINITIONS[name].bounds
@@ -90,7 +91,7 @@ def _bounds(promise: SensitivePromise, share: Shares) -> tuple[Shares, Shares]:
 
 
 class _Paths:
-    """The nodes above each value of each column, numbered through; a column without a tree has none."""
+    """The tree nodes above each value of each column, numbered consecutively. A column without a tree has none."""
 
     def __init__(self) -> None:
         self.ends = [0]
@@ -100,6 +101,7 @@ class _Paths:
         self.bases: list[float] = []
 
     def add(self, sensitive_column: SensitiveColumn, share: NDArray[np.float64]) -> None:
+        """Add the values of one column, with their shares in the table."""
         begin = len(self.weights)
         if sensitive_column.scale.tree is not None and sensitive_column.leaves is not None:
             self._add_values(sensitive_column.scale.tree, sensitive_column.leaves.tolist(), share.tolist())
@@ -108,6 +110,7 @@ class _Paths:
         self.bases.append(sum(weight * part for weight, part in zip(self.weights[begin:], self.shares[begin:], strict=True)))
 
     def _add_values(self, tree: Tree, leaves: Sequence[int], share: Sequence[float]) -> None:
+        """Add the nodes above each value, and add the share of the value to each of them."""
         number_of: dict[int, int] = {}
         for leaf, part in zip(leaves, share, strict=True):
             for node, weight in _steps(tree, leaf):
@@ -121,9 +124,10 @@ class _Paths:
 
 
 def _steps(tree: Tree, leaf: int) -> list[tuple[int, float]]:
-    """The nodes from a leaf up, without the root, each with half the step above it: what moving past it costs.
+    """Return the nodes from a leaf up, without the root, with the cost of moving past each.
 
-    Missing, -1, is as far from every value as values can be: a leaf right below the root.
+    This cost is half the height difference to its parent.
+    Missing values (-1) have the largest possible distance to every value: they are treated as a leaf directly below the root.
     """
     if leaf < 0:
         return [(-1, 0.5)]

@@ -1,8 +1,8 @@
-"""One axis = the ordered codes of one quasi-identifier. What a box costs and what it publishes are asked of the axis.
+"""An axis: the ordered codes of one quasi-identifier. It computes the width and the published text of a box.
 
-Code 0 is missing; 1, 2, ... are the values in order: numbers by size, leaves depth-first. A box is (low, high) in codes.
-A box that mixes missing and present values has width 1 and publishes `*`. The axes themselves: `number_axis`, `date_axis`,
-`tree_axis`; rows of codes on several axes: `points`.
+Code 0 is missing. Codes 1, 2, ... are the values in order: numbers by size, the leaves of a tree depth-first. A box is a range
+of codes (low, high). A box with both missing and present values has width 1 and is published as `*`.
+The axes are in `number_axis`, `date_axis` and `tree_axis`. `points` has rows of codes on several axes.
 """
 
 from __future__ import annotations
@@ -24,31 +24,34 @@ Ends = tuple[Numbers, Numbers]
 
 
 class Axis(Protocol):
-    """The part of an axis that does not depend on its kind. Boxes come as arrays, one entry per box."""
+    """What all types of axes have in common. Boxes are given as arrays, one entry per box."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def size(self) -> int:
-        """Number of codes, missing included."""
+        """Number of codes, including code 0 for missing values."""
 
     def width(self, low: NDArray[np.int64], high: NDArray[np.int64], measure: Measure, ends: Ends | None) -> NDArray[np.float64]:
-        """Share of the axis that is published for each box, in [0, 1]."""
+        """Return the width of each box as a share of the whole axis, in [0, 1].
+
+        `ends` are the smallest and the largest true value of each box, for an axis whose codes are bins.
+        """
 
     def label(self, low: NDArray[np.int64], high: NDArray[np.int64], ends: Ends | None) -> pa.Array:
-        """Published text of each box; null where all is missing."""
+        """Return the published text of each box; null if all its values are missing."""
 
     def describe(self) -> str:
-        """What was applied, in a few words."""
+        """Return a short description of the axis."""
 
 
 def with_missing(texts: pa.Array, low: NDArray[np.int64], high: NDArray[np.int64]) -> pa.Array:
-    """`*` where a box mixes missing and present values, null where all is missing."""
+    """Replace texts by `*` where a box has missing and present values, and by null where all its values are missing."""
     texts = pc.if_else(pa.array((low == 0) & (high > 0)), ROOT, texts)
     return pc.if_else(pa.array(high == 0), pa.scalar(None, pa.string()), texts)
 
 
 def code_dtype(axes: Sequence[Axis]) -> np.dtype[np.unsignedinteger]:
-    """The smallest unsigned type that holds every code of every axis."""
+    """Return the smallest unsigned type that can hold every code of every axis."""
     return np.min_scalar_type(max((axis.size for axis in axes), default=1) - 1)

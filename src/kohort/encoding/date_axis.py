@@ -16,14 +16,14 @@ from kohort.schema.type_detection import Numbers
 
 @dataclass(frozen=True, eq=False)
 class DateAxis(NumericAxis):
-    """Dates in days, one code per month, published as whole months and from 24 months on as whole years."""
+    """Dates as days, with one code per month. Ranges are published as whole months, and from 24 months on as whole years."""
 
     format: str = date_formats.ISO
-    """How the source writes them."""
+    """The format of the dates in the source."""
 
     @classmethod
     def of_months(cls, name: str, months: NDArray[np.int64], form: str = date_formats.ISO) -> DateAxis:
-        """An axis of these months, numbered from January 1970."""
+        """Return an axis of these months, numbered from January 1970."""
         return cls(name, *date_formats.month_ends(months), format=form)
 
     def coarse(self) -> tuple[float, Numbers, Numbers]:

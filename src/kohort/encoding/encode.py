@@ -1,4 +1,7 @@
-"""Columns to codes, nowhere else. Distinct values are found once, put in their axis' order, and rows look them up."""
+"""Encode columns as codes.
+
+First find the distinct values of a column, then sort them in the order of their axis, then look up the code of each row.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +28,15 @@ from kohort.schema.type_detection import Numbers, Reading
 from kohort.tables.tables import as_text
 
 MOST_NUMBERS = 65_535
-"""Distinct numbers that get a code each (with 0 for missing they fill 16 bits); beyond, codes are equal-width bins."""
+"""Up to this many distinct numbers have one code each; with 0 for missing they fill 16 bits. More numbers share codes: the codes
+are then equal-width bins.
+"""
 
 _NO_TEXT = (pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_duration)
 
 
 def encode(table: pa.Table, schema: Schema, columns: Sequence[str] | None = None) -> Points:
-    """Columns of a table as points: the quasi-identifiers, if none are named."""
+    """Encode columns of a table as points. Without `columns`, encode the quasi-identifiers."""
     names = schema.quasi if columns is None else columns
     found: list[tuple[Coding, NDArray[np.int64]]] = []
     problems: list[str] = []
@@ -50,44 +55,45 @@ def encode(table: pa.Table, schema: Schema, columns: Sequence[str] | None = None
 
 
 def encode_label(table: pa.Table, schema: Schema, name: str, weight: float) -> Points:
-    """A column whose values are only equal or not."""
+    """Encode a column as unordered categories."""
     held, indices = distinct(table.column(name), name, schema.missing)
     coding = label_coding(held)
     points = coding.codes[indices][:, np.newaxis].astype(code_dtype([coding.axis]))
     return Points(points, (coding.axis,), (weight,))
 
 
-# --- the different values of a column
+# --- distinct values of a column
 
 
 @dataclass(frozen=True, eq=False)
 class Distinct:
-    """The different values that a column holds, and how many rows hold each. What is missing is in none of them."""
+    """The distinct values of a column, and how many rows have each. Missing values are not included."""
 
     name: str
     values: pa.Array
     counts: NDArray[np.int64]
-    """Per value; one entry more for missing."""
+    """Rows per value. The last entry is for missing values."""
     first_rows: Callable[[], NDArray[np.int64]] | None = None
-    """Per value: the first row that holds it, where rows have numbers; one entry more for missing."""
+    """Returns, per value, the first row that has it. The last entry is for missing values. None if rows have no numbers."""
 
     @property
     def some_missing(self) -> bool:
+        """Whether any value is missing."""
         return bool(self.counts[-1])
 
     def where(self, those: NDArray[np.bool_]) -> str:
-        """The first row that holds one of those values, as a clause."""
+        """Return the first row with one of the selected values, as a clause for a message."""
         if self.first_rows is None:
             return ""
         return f", the first at row {int(self.first_rows()[:-1][those].min()) + 1}"
 
     def rows(self, those: NDArray[np.bool_]) -> int:
-        """How many rows hold one of those values."""
+        """Return how many rows have one of the selected values."""
         return int(self.counts[:-1][those].sum())
 
 
 def distinct(column: pa.ChunkedArray, name: str, missing: Sequence[str]) -> tuple[Distinct, NDArray[np.int64]]:
-    """The different present values, and for each row the place of its own among them; -1 for missing."""
+    """Return the distinct values of a column without missing ones, and for each row the index of its value, or -1 for missing."""
     column = comparable(column, name).dictionary_encode()
     if not _one_dictionary(column):
         column = column.unify_dictionaries()
@@ -107,19 +113,21 @@ def distinct(column: pa.ChunkedArray, name: str, missing: Sequence[str]) -> tupl
 
 
 def comparable(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    """A column as values that can be compared, refused where there is no way."""
+    """Return a column whose values can be compared. Raise an error if its type does not allow that."""
     arrow_type = column.type
     if any(test(arrow_type) for test in _NO_TEXT) or isinstance(arrow_type, pa.BaseExtensionType):
-        raise RequestError(f"Column {name!r} of type {arrow_type} has no values that can be compared as text or number.")
+        raise RequestError(
+            f"Column {name!r} has type {arrow_type}. Its values cannot be compared as text or numbers. "
+            f"Convert the column to text or numbers, or give it the role drop (--drop {name}) instead of its present role."
+        )
     if pa.types.is_null(arrow_type):
         return column.cast(pa.string())
-    return (
-        column.cast(arrow_type.value_type) if pa.types.is_dictionary(arrow_type) else column
-    )  # one from outside may hold a value twice
+    # A dictionary made by other software may have the same value twice.
+    return column.cast(arrow_type.value_type) if pa.types.is_dictionary(arrow_type) else column
 
 
 def is_missing(values: pa.Array, name: str, missing: Sequence[str]) -> NDArray[np.bool_]:
-    """Per value: whether it stands for nothing."""
+    """Return, per value, whether it is missing: null, NaN, empty text, or one of the texts in `missing`."""
     gone = values.is_null(nan_is_null=pa.types.is_floating(values.type)).to_numpy(zero_copy_only=False)
     is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
     if is_text or missing:
@@ -129,39 +137,40 @@ def is_missing(values: pa.Array, name: str, missing: Sequence[str]) -> NDArray[n
 
 
 def _one_dictionary(column: pa.ChunkedArray) -> bool:
-    """Whether all chunks share one dictionary, as Arrow makes them; unifying would hash every value again."""
+    """Return whether all chunks share one dictionary. Arrow creates them so. Unifying would then only hash every value again."""
     dictionaries = (chunk.dictionary.buffers() for chunk in column.chunks)
     addresses = {tuple(buffer.address if buffer is not None else 0 for buffer in buffers) for buffers in dictionaries}
     return len(addresses) <= 1
 
 
 def _first_rows(indices: NDArray[np.int64], values: int) -> NDArray[np.int64]:
+    """Return the first row of each value. The last entry is for missing values."""
     first = np.full(values + 1, len(indices), np.int64)
-    first[indices[::-1]] = np.arange(len(indices))[::-1]  # the last to write is the first row
+    first[indices[::-1]] = np.arange(len(indices))[::-1]  # the last assignment to each entry is the first row
     return first
 
 
-# --- from values to an axis
+# --- the axis of a column
 
 
 @dataclass(frozen=True, eq=False)
 class Coding:
-    """The axis of one column, and the code of each of its different values; the last entry is for missing."""
+    """The axis of one column, and the code of each distinct value. The last code is for missing values."""
 
     axis: Axis
     codes: NDArray[np.int64]
     numbers: Numbers | None = None
-    """The true value of each, where the codes are bins."""
+    """The true number of each distinct value, if the codes are bins."""
 
 
 def label_coding(held: Distinct) -> Coding:
-    """Values that are only equal or not, in the order of their bytes."""
+    """Encode values as unordered categories. Their codes follow the order of their UTF-8 bytes."""
     leaves, codes = by_bytes(held.values, held.name)
     return Coding(TreeAxis(held.name, flat(leaves.to_pylist())), codes)
 
 
 def coding_of(held: Distinct, schema: Schema) -> Coding:
-    """The axis of a column, as it is declared or found."""
+    """Return the axis and the codes of a column, from its declared or detected type."""
     name = held.name
     requested = schema.columns[name]
     if name in schema.trees:
@@ -172,39 +181,47 @@ def coding_of(held: Distinct, schema: Schema) -> Coding:
     if reading.numbers is not None and reading.value_type in ("integer", "decimal"):
         return _by_size(reading, name, _grid(reading, name, schema))
     if requested.statistic != "range":
-        raise RequestError(f"Column {name!r} does not hold numbers, so it has no mean. Publish its range.")
+        raise RequestError(
+            f"Column {name!r} does not contain numbers, so kohort cannot publish its mean. "
+            f"Set statistic to range (--statistic {name}=range)."
+        )
     if requested.step is not None:
-        what = "holds dates, whose ranges end with months and years" if reading.numbers is not None else "does not hold numbers"
-        raise RequestError(f"Column {name!r} {what}, so it has no step. Leave its step out.")
+        dates = "contains dates, whose ranges always end with a month or a year"
+        what = dates if reading.numbers is not None else "does not contain numbers"
+        raise RequestError(f"Column {name!r} {what}. It cannot have a step. Remove its step (--step).")
     return label_coding(held) if reading.numbers is None else _by_month(reading, name)
 
 
 def made_axis(held: Distinct, requested: Column, rule: Rule) -> TreeAxis:
-    """The axis of a tree that a rule makes from the values."""
+    """Return the axis of a tree that a rule creates from the values."""
     reading = read_values(held, requested) if isinstance(rule, (Date, Interval)) else type_detection.TEXT
     texts = _texts(held.values, held.name).to_pylist()
     return TreeAxis(held.name, rule.tree(ColumnValues(held.name, texts, held.counts[:-1], reading)), rule.describe())
 
 
 def on_tree(held: Distinct, requested: Column, axis: TreeAxis) -> Coding:
+    """Return the codes of values that must all be leaves of a tree."""
     name = axis.name
     if requested.statistic != "range":
-        raise RequestError(f"Column {name!r} has a tree, so it has no mean. Publish its range.")
+        raise RequestError(
+            f"Column {name!r} has a tree, so kohort cannot publish its mean. "
+            f"Set statistic to range (--statistic {name}=range), or remove the tree (--hierarchy)."
+        )
     if requested.step is not None:
-        raise RequestError(f"Column {name!r} has a tree, so it has no step. Leave out one of the two.")
+        raise RequestError(f"Column {name!r} has a tree and a step. Remove one of them (--hierarchy or --step).")
     code_of = {leaf: code for code, leaf in enumerate(axis.tree.leaves, start=1)}
     codes = np.array([code_of.get(text, -1) for text in _texts(held.values, name).to_pylist()], np.int64)
     absent = codes < 0
     if absent.any():
         raise RequestError(
             f"Column {name!r}: {np.count_nonzero(absent)} distinct value(s) in {held.rows(absent)} row(s) are not in "
-            f"its tree{held.where(absent)}. Add them to the tree, or name them with --missing."
+            f"its tree{held.where(absent)}. Add them to the tree, or set missing (--missing) if they mark missing values."
         )
     return Coding(axis, np.append(codes, 0))
 
 
 def by_bytes(values: pa.Array, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
-    """Distinct values as text in the order of their UTF-8 bytes, and the code of each; the last entry is for missing."""
+    """Return distinct values as text, sorted by their UTF-8 bytes, and the code of each. The last code is for missing values."""
     texts = _texts(values, name)
     order = pc.array_sort_indices(texts)
     codes = np.zeros(len(texts) + 1, np.int64)
@@ -213,21 +230,31 @@ def by_bytes(values: pa.Array, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
 
 
 def _texts(values: pa.Array, name: str) -> pa.Array:
+    """Return values as text."""
     try:
         return as_text(values)
     except pa.ArrowException:
-        raise RequestError(f"Column {name!r} of type {values.type} cannot be read as text.") from None
+        raise RequestError(
+            f"Column {name!r} has type {values.type}, which kohort cannot convert to text. "
+            f"Convert the column to text, or give it the role drop (--drop {name}) instead of its present role."
+        ) from None
 
 
 def read_values(held: Distinct, requested: Column) -> Reading:
-    """What the values are, as declared or found; refused where they are something else or could be two things."""
+    """Return the type of the values, declared or detected, and their numbers. Raise an error if they do not fit the type.
+
+    Also raise an error if the values fit two formats.
+    """
     reading = type_detection.read(held.values, requested.value_type, requested.format)
     if reading is None:
-        raise RequestError(f"Column {held.name!r} of type {held.values.type} cannot be declared {requested.value_type}.")
+        raise RequestError(
+            f"Column {held.name!r} has type {held.values.type} and cannot be read as {requested.value_type}. "
+            "Set another type (--type), or remove this one."
+        )
     if reading.unfit is not None:
         raise RequestError(
             f"Column {held.name!r}: {held.rows(reading.unfit)} value(s) are {reading.unfit_because}{held.where(reading.unfit)}. "
-            "Declare it text, mend it, or name what stands for missing with --missing."
+            f"Correct them, set type to text (--type {held.name}=text), or set missing (--missing) if they mark missing values."
         )
     if reading.question:
         raise RequestError(f"Column {held.name!r} {reading.question}.")
@@ -235,13 +262,13 @@ def read_values(held: Distinct, requested: Column) -> Reading:
 
 
 def _by_month(reading: Reading, name: str) -> Coding:
-    """One code per month: a release never tells dates of one month apart."""
+    """Encode dates with one code per month, because a release never distinguishes dates of the same month."""
     months, rank = np.unique(calendars.month_of(np.asarray(reading.numbers)), return_inverse=True)
     return Coding(DateAxis.of_months(name, months, reading.format or calendars.ISO), np.append(rank + 1, 0))
 
 
 def _grid(reading: Reading, name: str, schema: Schema) -> Grid | None:
-    """Where the ranges of a column of numbers end, unless they are tight; refused where the numbers do not allow it."""
+    """Return the grid on which the ranges of a column of numbers end, or None. Raise an error if the numbers do not allow it."""
     whole = reading.value_type == "integer"
     step = schema.step(name, whole=whole)
     if step is None:
@@ -249,25 +276,29 @@ def _grid(reading: Reading, name: str, schema: Schema) -> Grid | None:
     grid, numbers = Grid(step), np.asarray(reading.numbers)
     if whole and step != step.to_integral_value():
         raise RequestError(
-            f"Column {name!r} holds whole numbers, so its ranges cannot end {grid.describe()}. "
-            f"Give it a whole step (--step {name}=5), or declare it decimal."
+            f"Column {name!r} contains whole numbers, so its ranges cannot be {grid.describe()}. "
+            f"Set a whole step (--step {name}=5), or set type to decimal (--type {name}=decimal)."
         )
     if not grid.suits(numbers):
         other = "smaller" if numbers.dtype.kind == "i" else "larger or rounder"
         raise RequestError(
-            f"Column {name!r}: {grid.describe()} its ranges would end at numbers that 64 bits do not hold exactly. "
-            f"Give it a {other} step (--step {name}=...), or rescale it."
+            f"Column {name!r}: ranges {grid.describe()} would end at numbers that 64 bits cannot store exactly. "
+            f"Set a {other} step (--step {name}=...), or rescale the column."
         )
     return grid
 
 
 def _by_size(reading: Reading, name: str, grid: Grid | None) -> Coding:
+    """Encode numbers in their order, one code per number, or as bins if there are too many distinct numbers."""
     numbers = np.asarray(reading.numbers)
     ordered, rank = np.unique(numbers, return_inverse=True)
     with np.errstate(over="ignore"):
         endless = len(ordered) > 0 and ordered.dtype.kind == "f" and np.isinf(ordered[-1] - ordered[0])
     if endless:
-        raise RequestError(f"Column {name!r}: its range is beyond what a 64-bit number holds. Declare it text, or rescale it.")
+        raise RequestError(
+            f"Column {name!r}: its range is too large for a 64-bit number. "
+            f"Set type to text (--type {name}=text), or rescale the column."
+        )
     if len(ordered) <= MOST_NUMBERS:
         return Coding(NumericAxis(name, ordered, ordered, comma=reading.comma, grid=grid), np.append(rank + 1, 0))
     offsets = difference(ordered, np.broadcast_to(ordered[:1], ordered.shape))

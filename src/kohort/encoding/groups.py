@@ -1,4 +1,4 @@
-"""Labels as groups: their rows side by side, their boxes, and what they cost."""
+"""Groups given by the labels of rows: their rows, boxes and costs. Label -1 means that the row is suppressed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 def grouped_rows(labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rows, group by group, each group's in row order; where each group begins, and the last one ends. -1 is left out."""
+    """Return the rows, group by group and in row order within a group, and where each group begins. The last entry is the end.
+
+    Suppressed rows (-1) are not included.
+    """
     from kohort.kernels.core.group_boxes import group_rows
 
     first = np.concatenate([[0], np.cumsum(np.bincount(labels[labels >= 0]))])
@@ -24,7 +27,7 @@ def grouped_rows(labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[
 
 
 def group_boxes(points: Points, labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(groups, axes): the lowest and the highest code of each group."""
+    """Return the lowest and the highest code of each group on each axis, both (groups, axes)."""
     from kohort.kernels.core.group_boxes import bound_members
 
     shape = int(labels.max(initial=-1)) + 1, len(points.axes)
@@ -34,7 +37,7 @@ def group_boxes(points: Points, labels: NDArray[np.int64]) -> tuple[NDArray[np.i
 
 
 def total_cost(points: Points, labels: NDArray[np.int64], tables: AxisTables) -> int:
-    """What all rows cost, in the units of the search; one that is left out costs everything."""
+    """Return the total cost of all rows, in the units of the search. A suppressed row costs the full width of every axis."""
     from kohort.kernels.core.group_boxes import box_costs
 
     low, high = group_boxes(points, labels)
@@ -44,7 +47,7 @@ def total_cost(points: Points, labels: NDArray[np.int64], tables: AxisTables) ->
 
 
 def merged_groups(before: NDArray[np.int64], after: NDArray[np.int64]) -> int:
-    """How many of some groups were merged with others: they are gone, but not because all of their rows were suppressed.
+    """Return how many groups were merged with others. Groups whose rows were all suppressed are not counted.
 
     >>> merged_groups(np.array([0, 0, 1, 1, 2, 2, 3]), np.array([0, 0, 0, 0, -1, -1, 1]))
     1
@@ -57,7 +60,7 @@ def merged_groups(before: NDArray[np.int64], after: NDArray[np.int64]) -> int:
 
 
 def merged(labels: NDArray[np.int64], goes_to: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-    """Groups renumbered 0, 1, ... in their order, after those that `goes_to` says were merged into others."""
+    """Return labels renumbered 0, 1, ... in the same order. If `goes_to` is given, first replace each group by goes_to[group]."""
     moved = labels if goes_to is None else np.append(goes_to, -1)[labels]
-    numbers = np.append(np.cumsum(np.bincount(moved[moved >= 0]) > 0) - 1, -1)  # the last entry is for -1
+    numbers = np.append(np.cumsum(np.bincount(moved[moved >= 0]) > 0) - 1, -1)  # the last entry is for label -1
     return numbers[moved]

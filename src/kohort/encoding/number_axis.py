@@ -1,4 +1,4 @@
-"""The axis of a column of numbers, and the grid on which its published ranges may end."""
+"""The axis of a column of numbers, and the grid on which its published ranges end."""
 
 from __future__ import annotations
 
@@ -16,20 +16,23 @@ from kohort.encoding.axes import Ends, Measure, with_missing
 from kohort.schema.type_detection import Numbers
 
 EXACT_DIGITS = 15
-"""A decimal of so many digits comes back from a 64-bit float as it was."""
+"""A decimal with up to this many digits is unchanged after conversion to a 64-bit float and back."""
 MOST_PLACES = 22
-"""10^22 is the largest power of ten that a 64-bit float holds exactly."""
+"""10^22 is the largest power of ten that a 64-bit float can store exactly."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """The multiples of a step, counted from 0: where ranges may end, whatever the data are."""
+    """The multiples of a step, counted from 0. Ranges end on them, so that range ends do not depend on the data."""
 
     step: Decimal
-    """As it is written: 0.1 is a tenth, which no binary number is."""
+    """The step as a decimal, because no binary number is exactly 0.1."""
 
     def suits(self, numbers: Numbers) -> bool:
-        """Whether all ends around these numbers can be held and written exactly; if not, nothing else may be asked."""
+        """Return whether all range ends around these numbers can be stored and written exactly.
+
+        If not, do not call the other methods.
+        """
         if not len(numbers):
             return True
         step = Fraction(self.step)
@@ -42,46 +45,51 @@ class Grid:
         return abs(exponent) <= MOST_PLACES and max(-below, above) <= Fraction(10) ** (exponent + EXACT_DIGITS)
 
     def down(self, numbers: Numbers) -> Numbers:
-        """The next multiple at or below each number.
+        """Return the largest multiple that is at most each number.
 
         >>> Grid(Decimal(5)).down(np.array([-1, 5, 9])).tolist(), Grid(Decimal("0.1")).down(np.array([0.3, 0.35])).tolist()
         ([-5, 5, 5], [0.3, 0.3])
         """
         if numbers.dtype.kind == "i":
             return np.asarray(numbers - numbers % int(self.step))
-        count = np.floor(numbers / float(self.step))  # wrong by one at most: there are no more than 10^15 steps
+        count = np.floor(numbers / float(self.step))  # wrong by at most one, because there are at most 10^15 steps
         count -= self._multiple(count) > numbers
         count += self._multiple(count + 1) <= numbers
         return self._multiple(count)
 
     def up(self, numbers: Numbers) -> Numbers:
-        """The next multiple at or above each number."""
+        """Return the smallest multiple that is at least each number."""
         if numbers.dtype.kind == "i":
             step = int(self.step)
-            return np.asarray(numbers + (step - numbers % step) % step)  # not by -numbers: the least integer has no opposite
+            # Not -down(-numbers), because the negative of the smallest integer does not exist.
+            return np.asarray(numbers + (step - numbers % step) % step)
         return -self.down(-numbers)
 
     def _multiple(self, count: NDArray[np.float64]) -> NDArray[np.float64]:
-        """So many steps, rounded once. With few digits one decimal is one float, so comparing them compares decimals."""
+        """Return `count` steps, rounded once.
+
+        With at most 15 digits, each decimal has its own float. So comparing floats is the same as comparing decimals.
+        """
         numerator, denominator = self.step.as_integer_ratio()
         return count * float(numerator) / float(denominator)
 
     def describe(self) -> str:
+        """Return a short description of the grid."""
         return f"in steps of {self.step}"
 
 
 @dataclass(frozen=True, eq=False)
 class NumericAxis:
-    """Numbers by size. `first` and `last`: each code's smallest and largest value, different only where values are binned."""
+    """Numbers in their order. `first` and `last` are the smallest and largest value of each code; they differ only for bins."""
 
     name: str
     first: Numbers
     last: Numbers
     binned: bool = False
     comma: bool = False
-    """Decimals are written with a comma, as in the source."""
+    """Whether decimals are written with a comma, as in the source."""
     grid: Grid | None = None
-    """Where ranges end; at their members if there is none."""
+    """The grid on which ranges end. If None, ranges end at the smallest and largest value of the group."""
 
     @property
     def size(self) -> int:
@@ -89,18 +97,24 @@ class NumericAxis:
 
     @property
     def range(self) -> float:
-        """Largest minus smallest value of the whole table; 0 for a constant column."""
+        """Largest minus smallest value in the whole table; 0 for a constant column."""
         return float(difference(self.last[-1:], self.first[:1])[0]) if len(self.first) else 0.0
 
     def offset(self, values: Numbers) -> NDArray[np.float64]:
-        """How far values lie above the smallest of the table; what is published may begin below it."""
+        """Return values minus the smallest value in the table.
+
+        The result can be negative, because published ranges may begin below the smallest value.
+        """
         if not len(self.first):
             return np.zeros(len(values))
         smallest = np.broadcast_to(self.first[:1], values.shape)
         return np.where(values >= smallest, difference(values, smallest), -difference(smallest, values))
 
     def published(self, low: NDArray[np.int64], high: NDArray[np.int64], ends: Ends | None) -> Ends:
-        """The ends that are published: a single value as it is, a real interval from grid to grid. For width and label alike."""
+        """Return the published ends of each box: a single value unchanged, a range rounded outwards to the grid.
+
+        Both `width` and `label` use it.
+        """
         begin, end = ends if ends is not None else (self.first[np.maximum(low, 1) - 1], self.last[np.maximum(high, 1) - 1])
         if self.grid is None:
             return begin, end
@@ -108,13 +122,13 @@ class NumericAxis:
         return np.where(real, self.grid.down(begin), begin), np.where(real, self.grid.up(end), end)
 
     def coarse(self) -> tuple[float, Numbers, Numbers]:
-        """From which width of a real interval on other ends are published, and which for each code."""
+        """Return the width from which ranges have coarse ends, and the coarse ends of each code."""
         if self.grid is None:
             return np.inf, self.first, self.last
         return 0.0, self.grid.down(self.first), self.grid.up(self.last)
 
     def width(self, low: NDArray[np.int64], high: NDArray[np.int64], measure: Measure, ends: Ends | None) -> NDArray[np.float64]:
-        del measure  # a number's share of its range is the same by height and by leaves
+        del measure  # for numbers, height loss and leaf loss are the same
         if not len(self.first):
             return np.zeros(len(low))
         begin, end = self.published(low, high, ends)
@@ -131,7 +145,7 @@ class NumericAxis:
         return with_missing(pc.if_else(pa.array(begin == end), begins, intervals), low, high)
 
     def _texts(self, numbers: Numbers) -> pa.Array:
-        """Each number's text, made once for all that are equal."""
+        """Return the text of each number. Equal numbers are converted once."""
         coded = pa.array(numbers).dictionary_encode()
         texts = pa.array([number_text(number, comma=self.comma) for number in coded.dictionary.to_pylist()], pa.string())
         return texts.take(coded.indices)
@@ -142,7 +156,10 @@ class NumericAxis:
 
 
 def deviation(axis: NumericAxis, numbers: Numbers, counts: NDArray[np.int64]) -> float:
-    """The standard deviation of numbers in ranges of their axis, each counted so often. Sums are exact: in any order."""
+    """Return the standard deviation of numbers as a share of the range of their axis; `counts` has the rows per number.
+
+    Sums are exact, so they do not depend on the order of the numbers.
+    """
     share = axis.offset(numbers) / (axis.range or 1.0)
     rows = max(int(counts.sum()), 1)
     mean = math.fsum((share * counts).tolist()) / rows
@@ -150,18 +167,18 @@ def deviation(axis: NumericAxis, numbers: Numbers, counts: NDArray[np.int64]) ->
 
 
 def difference(high: Numbers, low: Numbers) -> NDArray[np.float64]:
-    """high - low, for high >= low; integers are subtracted as integers, so that large ones lose nothing.
+    """Return high - low, for high >= low. Integers are subtracted as integers, so that large ones stay exact.
 
     >>> difference(np.array([2**60 + 1]), np.array([2**60])).tolist()
     [1.0]
     """
     if high.dtype.kind == "i":
-        return (high.astype(np.uint64) - low.astype(np.uint64)).astype(np.float64)  # modulo 2^64, so never an overflow
+        return (high.astype(np.uint64) - low.astype(np.uint64)).astype(np.float64)  # modulo 2^64, so it cannot overflow
     return np.asarray(high - low, np.float64)
 
 
 def number_text(number: float, *, comma: bool = False) -> str:
-    """The published text of a number: integers and whole decimals without a point, others as short as they are exact.
+    """Return the published text of a number: whole numbers without a decimal point, others with as few digits as are exact.
 
     >>> number_text(37), number_text(37.0), number_text(0.1), number_text(0.1, comma=True)
     ('37', '37', '0.1', '0,1')

@@ -1,4 +1,4 @@
-"""The rows of a table as points on axes, and the axes flattened for kernels."""
+"""The rows of a table as points on axes, and the axes as flat arrays for kernels."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from kohort.kernels.cuts.workload_cuts import Wanted
 
 UNIT = 1 << 24
-"""Costs inside searches are integers: a full width is this many units, so that sums do not depend on their order."""
+"""Costs in a search are integers, so that sums do not depend on their order. A full width costs this many units."""
 
 LARGEST = float(np.finfo(np.float64).max)
 Objective = Literal["leaf", "height", "square-error", "class"]
 
 
 class Whole(Protocol):
-    """What must be known of the whole table where only some of its rows are at hand."""
+    """Facts about the whole table, for points that are only some of its rows."""
 
     @property
     def some_missing(self) -> tuple[bool, ...]:
@@ -35,31 +35,31 @@ class Whole(Protocol):
 
     @property
     def deviations(self) -> tuple[float, ...]:
-        """Per axis: the standard deviation of its numbers, in ranges; 0 for categories."""
+        """Per axis: the standard deviation of its numbers, as a share of the range; 0 for categories."""
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """The rows of a table as points: one row of codes each, on these axes."""
+    """The rows of a table as points: one row of codes per row of the table, one code per axis."""
 
     codes: Codes
     """(rows, axes), rows contiguous, one dtype per table."""
     axes: tuple[Axis, ...]
     weights: tuple[float, ...]
     exact: Mapping[int, Numbers] = field(default_factory=dict)
-    """True values of the axes whose codes are bins."""
+    """By axis number: the true values of the rows, for axes whose codes are bins."""
     extra: Points | None = None
-    """The sensitive columns as points, for methods that look at them too."""
+    """The sensitive columns as points, for methods that also use them."""
     whole: Whole | None = None
-    """The whole table, if these are some of its points."""
+    """Facts about the whole table, if these are only some of its rows."""
     objective: Objective = "leaf"
-    """What searches lower that are free to choose; methods of a paper go by what that says."""
+    """The loss that `auto` and other free searches minimise. Methods from papers minimise what their paper says."""
     label: Points | None = None
-    """The column whose values are to stay together, never published from here."""
+    """The column whose equal values should stay in the same group. It is not published from here."""
     wanted: Wanted | None = None
-    """What a workload asks, for cuts that answer it."""
+    """The queries of a workload, for methods that optimise cuts for them."""
     record_decisions: bool = False
-    """Whether methods that cut keep their cuts, for an explanation. The groups are the same either way."""
+    """Whether methods that cut also record their cuts, for an explanation. This does not change the groups."""
 
     @cached_property
     def some_missing(self) -> tuple[bool, ...]:
@@ -70,12 +70,13 @@ class Points:
 
     @cached_property
     def deviations(self) -> tuple[float, ...]:
-        """Per axis: the standard deviation of its numbers in the whole table, in ranges; 0 for categories."""
+        """Per axis: the standard deviation of its numbers in the whole table, as a share of the range; 0 for categories."""
         if self.whole is not None:
             return self.whole.deviations
         return tuple(self._deviation(number, axis) for number, axis in enumerate(self.axes))
 
     def _deviation(self, number: int, axis: Axis) -> float:
+        """Return the standard deviation of one axis."""
         if not isinstance(axis, NumericAxis):
             return 0.0
         codes = self.codes[:, number]
@@ -87,7 +88,7 @@ class Points:
         return len(self.codes)
 
     def take(self, order: NDArray[np.int64]) -> Points:
-        """The same points in another order."""
+        """Return the points of these rows, in this order."""
         exact = {axis: values[order] for axis, values in self.exact.items()}
         extra, label = (None if other is None else other.take(order) for other in (self.extra, self.label))
         codes = np.take(self.codes, order, axis=0)
@@ -95,7 +96,7 @@ class Points:
         return replace(self, codes=codes, exact=exact, extra=extra, whole=self.whole or self, label=label, wanted=wanted)
 
     def searched(self) -> Points:
-        """The points as a search for the objective sees them: a label is one axis more."""
+        """Return the points that a search for the objective uses: if there is a label column, it is added as an axis."""
         if self.label is None:
             return self
         codes = np.column_stack([self.codes, self.label.codes])
@@ -103,7 +104,7 @@ class Points:
         return replace(self, codes=codes, axes=axes, weights=weights, label=None, whole=None)
 
     def equal_rows(self) -> NDArray[np.int64]:
-        """Per row: the class of those equal to it, numbered by their first rows."""
+        """Return, per row, the number of its group of equal rows. Groups are numbered by their first rows."""
         _points, first, index = np.unique(self.codes, axis=0, return_index=True, return_inverse=True)
         number = np.empty(len(first), np.int64)
         number[np.argsort(first)] = np.arange(len(first))
@@ -111,18 +112,21 @@ class Points:
 
     @property
     def measure(self) -> Measure:
-        """How the objective measures categories."""
+        """The loss measure of trees for the objective."""
         return "height" if self.objective == "height" else "leaf"
 
     def costs(self) -> AxisTables:
-        """The axes for kernels that search by the objective; a box that straddles what a workload asks for costs more."""
+        """Return the axes as flat arrays, for kernels that search by the objective.
+
+        With a workload, a box that only partly satisfies a predicate costs more.
+        """
         tables = self.kernel_tables(self.measure)
         if self.wanted is None:
             return tables
         ends = [tables.down.copy(), tables.up.copy(), tables.coarse_down.copy(), tables.coarse_up.copy()]
         full = tables.full.copy()
         node_cost = tables.node_cost + np.rint(UNIT * self.wanted.toll).astype(np.int64)
-        for number, at in enumerate(self.wanted.axis_start):  # a label has none
+        for number, at in enumerate(self.wanted.axis_start):  # the axis of a label has no predicates
             jump = self.wanted.jump[at : at + tables.size[number]]
             full[number] += round(UNIT * jump[-1])
             if tables.numeric[number] and tables.scale[number]:
@@ -133,7 +137,7 @@ class Points:
         return tables._replace(full=full, down=down, up=up, coarse_down=coarse_down, coarse_up=coarse_up, node_cost=node_cost)
 
     def kernel_tables(self, measure: Measure = "height") -> AxisTables:
-        """The axes flattened for kernels, costs weighted."""
+        """Return the axes as flat arrays for kernels, with weighted costs."""
         from kohort.kernels.core.widths import AxisTables
 
         sizes = np.array([axis.size for axis in self.axes], np.int64)
@@ -148,14 +152,14 @@ class Points:
         for number, (axis, weight) in enumerate(zip(self.axes, self.weights, strict=True)):
             if isinstance(axis, NumericAxis):
                 start[number] = codes_so_far
-                scale[number] = min(UNIT * weight / (axis.range or 1.0), LARGEST)  # were it infinite, a width of 0 would cost NaN
+                scale[number] = min(UNIT * weight / (axis.range or 1.0), LARGEST)  # if infinite, a width of 0 would cost NaN
                 coarse_from[number], *coarse = axis.coarse()
                 for ends, values in zip(number_ends, (axis.first, axis.last, *coarse), strict=True):
-                    ends.append(np.append(0.0, axis.offset(values)))  # code 0, missing, is never looked up
+                    ends.append(np.append(0.0, axis.offset(values)))  # code 0 (missing) is never looked up
                 codes_so_far += axis.size
             elif isinstance(axis, TreeAxis):
                 start[number], height[number] = rows_so_far, axis.tree.height
-                table = np.zeros((axis.tree.height + 1, axis.size), np.int32)  # column 0, missing, is never looked up
+                table = np.zeros((axis.tree.height + 1, axis.size), np.int32)  # column 0 (missing) is never looked up
                 table[:, 1:] = axis.tree.ancestors + nodes_so_far
                 ancestors.append(table.ravel())
                 cost.append(np.rint(axis.node_share(measure) * (UNIT * weight)).astype(np.int64))

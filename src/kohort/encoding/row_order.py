@@ -1,7 +1,8 @@
-"""The canonical order of rows, and the counter hash behind every random number: the same on every engine and machine.
+"""The canonical order of rows, and the hash that generates all random numbers. Both are the same on every engine and machine.
 
-Rows stand by their codes; equal ones by a hash of the seed and the texts of all that is carried with them. It is made of each
-row alone, so that rows may lie anywhere. What is still equal then cannot be told apart in the release either.
+Rows are sorted by their codes. Rows with equal codes are sorted by a hash of the seed and of the texts of the other published
+columns. The hash depends on the row only, so rows may be stored anywhere. Rows that are still equal cannot be distinguished in
+the release.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from kohort.tables.tables import as_text
 
 
 def canonical_order(points: Points, ties: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Rows by their codes (true values where binned), equal ones by `ties`."""
+    """Return the rows sorted by their codes (by true values where codes are bins), and rows with equal codes sorted by `ties`."""
     keys: list[NDArray[np.generic]] = [ties]
     for axis in reversed(range(len(points.axes))):
         keys += [points.exact[axis]] if axis in points.exact else []
@@ -27,7 +28,7 @@ def canonical_order(points: Points, ties: NDArray[np.uint64]) -> NDArray[np.int6
 
 
 def ties_of(cells: pa.Table | pa.RecordBatch, schema: Schema, seed: int) -> NDArray[np.uint64]:
-    """Per row: a hash of the seed and of all that is carried with it."""
+    """Return, per row, a hash of the seed and of the columns listed by `carried`."""
     state = np.full(cells.num_rows, seed, np.uint64)
     for name in carried(schema):
         state = splitmix64(np.bitwise_xor(state, text_hashes(cells.column(name))))
@@ -35,12 +36,12 @@ def ties_of(cells: pa.Table | pa.RecordBatch, schema: Schema, seed: int) -> NDAr
 
 
 def carried(schema: Schema) -> Sequence[str]:
-    """The columns that tell equal points apart; not in the file's order: that is not part of the job."""
+    """Return the columns that distinguish rows with equal codes. They are sorted by name: column order is not part of the job."""
     return sorted(schema.named("sensitive", "other", "unit"))
 
 
 def text_hashes(column: pa.Array | pa.ChunkedArray) -> NDArray[np.uint64]:
-    """Each cell's text as 64 bits; 0 for missing."""
+    """Return a 64-bit hash of the text of each cell; 0 for missing values."""
     from kohort.kernels.text.text_hash import hash_texts
 
     if isinstance(column, pa.ChunkedArray):
@@ -58,22 +59,26 @@ def text_hashes(column: pa.Array | pa.ChunkedArray) -> NDArray[np.uint64]:
 
 
 def _texts(column: pa.Array) -> pa.Array:
+    """Return the text of each cell, for any type."""
     if pa.types.is_timestamp(column.type):
-        column = column.cast(pa.int64())  # a time zone that nobody knows has no text
+        column = column.cast(pa.int64())  # an unknown time zone cannot be converted to text
     try:
         return as_text(column)
-    except pa.ArrowException:  # lists, bytes and the like
+    except pa.ArrowException:  # for example lists and bytes
         return pa.array([None if cell is None else repr(cell) for cell in column.to_pylist()], pa.string())
 
 
 def own_seed(seed: int, number: int) -> int:
-    """The seed of one block, sweep, ... of a run: 63 bits."""
+    """Return the seed, 63 bits, of one part of a run, for example a block or a sweep."""
     mixed = splitmix64(splitmix64(np.array([seed], np.uint64)) ^ np.uint64(number))
     return int(mixed[0] >> np.uint64(1))
 
 
 def block_number(points: Points) -> int:
-    """What a block's random numbers are drawn by: its box and its size. Nobody needs to know how many blocks lie before it."""
+    """Return the number from which the seed of a block is derived: a hash of its box and its size.
+
+    It does not depend on the number of blocks before it.
+    """
     state = np.array([points.rows], np.uint64)
     for column in points.codes.T:
         for end in (column.min(), column.max()):
@@ -82,7 +87,7 @@ def block_number(points: Points) -> int:
 
 
 def splitmix64(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Steele, Lea, Flood 2014: one step of a 64-bit mixing generator, as a hash. The same on every machine."""
+    """Return one step of splitmix64 (Steele, Lea, Flood 2014), used as a hash. The result is the same on every machine."""
     with np.errstate(over="ignore"):
         z = state + np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -1,7 +1,7 @@
-"""What promises must know of each row: its sensitive values as codes, and the person it belongs to.
+"""Encode what promises need for each row: its sensitive values, and the person it belongs to.
 
-A sensitive value is what will stand in the file, compared as text; all that is missing is one value of its own. Codes follow
-the order of the values where a distance needs one, else their bytes; missing stands first.
+Sensitive values are compared as their published text. All missing values together are one value. Codes follow the order of the
+values if the distance needs an order, otherwise the order of their UTF-8 bytes. The missing value has the first code.
 """
 
 from __future__ import annotations
@@ -24,12 +24,15 @@ from kohort.schema.tree_rules import Rule
 from kohort.schema.trees import Tree
 
 MISSING = ""
-"""How a limit of its own names the missing value: as a file writes it."""
+"""Name of the missing value in a limit for single values (alpha)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """How far the values of a column are apart: by their tree, or by numbers or dates, and how those are written."""
+    """How distances between the values of a column are measured: by a tree, or by numbers or dates.
+
+    `dates` is the format of the dates. `comma` is True if decimals have a comma.
+    """
 
     tree: Tree | None = None
     dates: str | None = None
@@ -38,28 +41,29 @@ class Scale:
 
 @dataclass(frozen=True, eq=False)
 class SensitiveColumn:
-    """One sensitive column that something is promised about."""
+    """One sensitive column with a promise."""
 
     name: str
     promise: SensitivePromise
     codes: NDArray[np.int64]
     """(rows): 0, 1, ... without gaps."""
     limits: NDArray[np.float64]
-    """Per value: its alpha."""
+    """Per value: its limit alpha, the largest share of a group."""
     scale: Scale = field(default_factory=Scale)
     leaves: NDArray[np.int64] | None = None
-    """Per value: its leaf in the tree, -1 for missing; None where no tree measures them."""
+    """Per value: its leaf in the tree, -1 for missing. None if distances do not use a tree."""
 
     @property
     def values(self) -> int:
+        """Number of different values, including missing."""
         return len(self.limits)
 
     def take(self, rows: NDArray[np.int64]) -> SensitiveColumn:
-        """The same column for these rows; values keep their codes."""
+        """Return the column of these rows. Values keep their codes."""
         return replace(self, codes=self.codes[rows])
 
     def only(self, rows: NDArray[np.int64]) -> SensitiveColumn:
-        """The column as a table of these rows has it: values that none of them holds are gone."""
+        """Return the column of a table of only these rows. Values that none of them has are removed."""
         held, codes = np.unique(self.codes[rows], return_inverse=True)
         leaves = None if self.leaves is None else self.leaves[held]
         return replace(self, codes=codes, limits=self.limits[held], leaves=leaves)
@@ -68,7 +72,7 @@ class SensitiveColumn:
 def encode_sensitive(
     table: pa.Table, schema: Schema, sensitive_promises: Mapping[str, SensitivePromise]
 ) -> tuple[SensitiveColumn, ...]:
-    """The sensitive columns about which something is promised; every mistake at once."""
+    """Encode the sensitive columns that have promises. Report all errors together."""
     sensitive: list[SensitiveColumn] = []
     problems: list[str] = []
     for name, promise in sensitive_promises.items():
@@ -82,31 +86,31 @@ def encode_sensitive(
 
 
 def same_zeros(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """-0.0 is 0.0: no second value to hide behind."""
+    """Replace -0.0 by 0.0, so that zero does not count as two different values."""
     return pc.add(column, pa.scalar(0.0, column.type)) if pa.types.is_floating(column.type) else column
 
 
 def encode_units(table: pa.Table, schema: Schema) -> NDArray[np.int64] | None:
-    """The person of each row, as a number; None if each row is one."""
+    """Return the person of each row as a number, or None if each row is one person."""
     for name in schema.named("unit"):
         held, persons = distinct(table.column(name), name, schema.missing)
         if held.some_missing:
-            raise nobody(name, int(held.counts[-1]), int(np.argmax(persons < 0)))
+            raise missing_person_error(name, int(held.counts[-1]), int(np.argmax(persons < 0)))
         return persons
     return None
 
 
-def nobody(name: str, rows: int, first: int | None) -> RequestError:
-    """The error for rows that belong to no person."""
+def missing_person_error(name: str, rows: int, first: int | None) -> RequestError:
+    """Return the error for rows without a person. `first` is the first such row, or None if rows have no numbers."""
     where = "" if first is None else f", the first at row {first + 1}"
     return RequestError(
-        f"Column {name!r} says which rows belong to one person, but is empty in {rows} row(s){where}. "
-        "Fill them in, or leave these rows out."
+        f"Column {name!r} identifies the person of each row (unit), but it is empty in {rows} row(s){where}. "
+        "Fill in these cells, or remove these rows from the table."
     )
 
 
 def sensitive_column_of(held: Distinct, schema: Schema, promise: SensitivePromise) -> SensitiveColumn:
-    """A sensitive column by its different values alone: the codes are those of the values, the last is for missing."""
+    """Encode the distinct values of a sensitive column. The codes are those of the values; the last code is for missing."""
     name, values = held.name, held.values
     texts, by_text = by_bytes(values, name)
     scale, ranks = Scale(), by_text[:-1]
@@ -115,7 +119,7 @@ def sensitive_column_of(held: Distinct, schema: Schema, promise: SensitivePromis
     elif promise.t is not None and promise.distance == "tree":
         scale, ranks = _tree(held, schema)
     gone = int(held.some_missing)
-    codes = np.zeros(len(values) + 1, np.int64)  # the last entry is for missing
+    codes = np.zeros(len(values) + 1, np.int64)  # the last entry is for missing values
     codes[np.argsort(ranks, kind="stable")] = np.arange(gone, gone + len(values))
     leaves = np.concatenate([[-1] * gone, np.sort(ranks)]).astype(np.int64) if promise.distance == "tree" else None
     code_of_text = dict(zip(texts.to_pylist(), codes[:-1][np.argsort(by_text[:-1])].tolist(), strict=True))
@@ -125,12 +129,14 @@ def sensitive_column_of(held: Distinct, schema: Schema, promise: SensitivePromis
 
 
 def _limits(name: str, promise: SensitivePromise, code_of_text: Mapping[str, int], values: int) -> NDArray[np.float64]:
+    """Return the limit alpha of each value."""
     default, named = promise.limits
     absent = [text for text in named if text not in code_of_text]
     if absent:
         raise RequestError(
-            f"alpha names {len(absent)} value(s) that column {name!r} does not hold: {', '.join(map(repr, absent[:8]))}. "
-            "Write them as the table does; what limits values of one column belongs under [columns.NAME]."
+            f"alpha has limits for {len(absent)} value(s) that column {name!r} does not contain: "
+            f"{', '.join(map(repr, absent[:8]))}. Write them as in the table. "
+            "Put limits for the values of one column under [columns.NAME] in the job file."
         )
     limits = np.full(values, default)
     for text, limit in named.items():
@@ -139,7 +145,7 @@ def _limits(name: str, promise: SensitivePromise, code_of_text: Mapping[str, int
 
 
 def _order(held: Distinct, schema: Schema, by_text: NDArray[np.int64]) -> tuple[Scale, NDArray[np.int64]]:
-    """The rank of each value: on its tree, or by its number or date, equal ones by their text."""
+    """Return the rank of each value: in its tree, or by its number or date. Equal numbers are ranked by their text."""
     name, declared = held.name, schema.columns[held.name]
     if name in schema.trees or isinstance(declared.hierarchy, Rule):
         return _tree(held, schema)
@@ -148,8 +154,8 @@ def _order(held: Distinct, schema: Schema, by_text: NDArray[np.int64]) -> tuple[
     reading = read_values(held, declared)
     if reading.numbers is None:
         raise RequestError(
-            f"Column {name!r} holds text, which has no order for t_distance=ordered. Give it one (--hierarchy "
-            f"{name}=order:low,middle,high), or measure the distance as equal."
+            f"Column {name!r} contains text, which has no order for t_distance=ordered. Set an order in hierarchy "
+            f"(--hierarchy {name}=order:low,middle,high), or set t_distance to equal (--t-distance equal)."
         )
     ranks = np.empty(len(held.values), np.int64)
     ranks[np.lexsort((by_text, reading.numbers))] = np.arange(len(ranks))
@@ -158,12 +164,12 @@ def _order(held: Distinct, schema: Schema, by_text: NDArray[np.int64]) -> tuple[
 
 
 def _tree(held: Distinct, schema: Schema) -> tuple[Scale, NDArray[np.int64]]:
-    """The tree of the values, and the leaf of each."""
+    """Return the tree of the values, and the leaf of each."""
     name, declared = held.name, schema.columns[held.name]
     if name in schema.trees:
         axis = TreeAxis(name, schema.trees[name])
     elif isinstance(declared.hierarchy, Rule):
         axis = made_axis(held, declared, declared.hierarchy)
     else:
-        raise RequestError(f"Column {name!r} has no tree for t_distance=tree. Give it one (--hierarchy {name}=FILE).")
+        raise RequestError(f"Column {name!r} has no tree for t_distance=tree. Set hierarchy (--hierarchy {name}=FILE).")
     return Scale(axis.tree), on_tree(held, declared, axis).codes[:-1] - 1

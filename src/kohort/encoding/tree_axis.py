@@ -14,22 +14,23 @@ from kohort.schema.trees import ROOT, Tree
 
 @dataclass(frozen=True, eq=False)
 class TreeAxis:
-    """Leaves of a tree, depth-first: leaf i has code i + 1. Text without a tree has a flat one."""
+    """The leaves of a tree, depth-first: leaf i has code i + 1. Text without a tree has a flat tree: a root and its leaves."""
 
     name: str
     tree: Tree
     rule: str = ""
-    """What made the tree, where it was not given."""
+    """The rule that created the tree; empty if the tree was given."""
 
     @property
     def size(self) -> int:
         return len(self.tree.leaves) + 1
 
     def _node(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the common ancestor of each box."""
         return self.tree.common_ancestor(np.maximum(low, 1) - 1, np.maximum(high, 1) - 1)
 
     def node_share(self, measure: Measure) -> NDArray[np.float64]:
-        """Width of each node: its height's share of the tree's, or its leaves' share; a leaf costs nothing."""
+        """Return the width of each node: its share of the tree's height, or of the tree's leaves. The width of a leaf is 0."""
         if measure == "height":
             return self.tree.node_height / self.tree.height
         leaves = self.tree.node_leaves

@@ -1,7 +1,12 @@
-"""Numba kernels: arrays in, arrays filled. They never validate, never see a table, never allocate in a loop.
+"""Numba kernels: functions on arrays that write their results into arrays given by the caller.
 
-Import the submodules only when a kernel is about to run: importing numba costs half a second.
-Kernels are compiled on first use for the dtypes at hand and cached on disk; `on_compile` tells when that happens.
+Kernels do not validate their arguments, do not work on tables, and do not allocate memory in loops.
+Import the submodules only when a kernel is about to run, because importing numba takes half a second.
+Numba compiles a kernel on first use, for the dtypes of its arguments, and stores it on disk. `on_compile` reports compilations.
+
+Argument comments: IN = read, OUT = written, scratch = working memory without meaning before or after the call. Shapes are in
+brackets; (rows, sensitive) is the array described in `core.promise_rules`. `state` is shared with the calling thread, for
+progress and for stopping. A chain of rows is a linked list of their numbers.
 """
 
 from __future__ import annotations
@@ -19,14 +24,14 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def kernel(function: _Function) -> _Function:
-    """Compile without the GIL; cache on disk where some folder can be written, in memory only where none can."""
+    """Compile a function so that it runs without the GIL. Cache it on disk, or only in memory if no folder can be written."""
     return _compiled(function, nogil=True)
 
 
 def inlined(function: _Function) -> _Function:
-    """A kernel that always becomes part of those that call it: for what is asked for every record on every axis.
+    """Compile a kernel that is always inlined into its callers. Use it for code that runs for every row on every axis.
 
-    A call hands over every array of its tuples, which takes longer than the arithmetic of a width.
+    A call passes every array of its tuple arguments, which takes longer than the arithmetic of a width.
     """
     return _compiled(function, nogil=True, forceinline=True)
 
@@ -37,7 +42,7 @@ def _compiled(function: _Function, **options: bool) -> _Function:
     folder = _cache_folder()
     if folder is None:
         return numba.njit(**options)(function)
-    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)  # read when a function is decorated
+    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)  # numba reads it when a function is decorated
     try:
         return numba.njit(cache=True, **options)(function)
     finally:
@@ -46,10 +51,10 @@ def _compiled(function: _Function, **options: bool) -> _Function:
 
 @cache
 def _cache_folder() -> Path | None:
-    """A folder of its own for this version of the kernels, or None if none can be written.
+    """Return a cache folder for this version of the kernels only, or None if no folder can be written.
 
-    numba sees that a function's own file changed, but not that a kernel it calls did: a stale kernel would go on running
-    the old code. So the sources of all kernels are part of the folder's name.
+    Numba notices when a function's own file changed, but not when a kernel that it calls changed. It would then run old code.
+    Therefore the folder name contains a hash of the sources of all kernels.
     """
     import numba
 
@@ -67,7 +72,10 @@ def _cache_folder() -> Path | None:
 
 @contextmanager
 def on_compile(notify: Callable[[bool], None]) -> Iterator[None]:
-    """Call `notify(True)` when, inside this context, a kernel has to be compiled rather than loaded, `notify(False)` after it."""
+    """Call `notify(True)` when numba starts to compile a kernel inside this context, and `notify(False)` when it is done.
+
+    Kernels that are loaded from the disk cache cause no call.
+    """
     from numba.core import event
 
     class _Listener(event.Listener):  # type: ignore[misc]
@@ -79,7 +87,7 @@ def on_compile(notify: Callable[[bool], None]) -> Iterator[None]:
 
         def on_end(self, _event: object) -> None:
             self.depth -= 1
-            if self.depth == 0:  # kernels that a kernel calls are compiled inside it
+            if self.depth == 0:  # compiling a kernel also compiles the kernels that it calls
                 notify(False)
 
     with event.install_listener("numba:compile", _Listener()):

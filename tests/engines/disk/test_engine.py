@@ -104,7 +104,7 @@ def test_persons_who_hold_a_value_in_more_rows_than_they_are():
     ages, values = ([draw.choice(of) for _ in range(1_000)] for of in (range(100), "abcd"))
     table = pa.table({"a": ages, "s": values, "who": [f"P{row % 125}" for row in range(1_000)]})
     require_same("disk", table, {"quasi": ["a"], "sensitive": "s", "unit": "who", "k": 3, "l": 2, "method": "mondrian"})
-    with pytest.raises(PromiseError, match="the table has a single person"):
+    with pytest.raises(PromiseError, match="the table has only one person"):
         kh.anonymize(table.slice(0, 1), quasi="a", sensitive="s", unit="who", k=3, engine="disk")
 
 

@@ -1,4 +1,4 @@
-"""The shuffle is fair."""
+"""All orders of a shuffle are equally likely."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from kohort.kernels.core.shuffle import shuffle
 
 
-def test_every_order_is_about_equally_likely():
+def test_all_orders_are_about_equally_likely():
     words = np.random.default_rng(7).integers(0, 2**64, (60_000, 3), np.uint64)
     seen: Counter[tuple[int, ...]] = Counter()
     for word in words:
@@ -17,4 +17,4 @@ def test_every_order_is_about_equally_likely():
         shuffle(rows, word)
         seen[tuple(rows.tolist())] += 1
     assert len(seen) == 6
-    assert max(seen.values()) - min(seen.values()) < 600  # six standard deviations of a fair draw
+    assert max(seen.values()) - min(seen.values()) < 600  # six standard deviations, if all orders are equally likely

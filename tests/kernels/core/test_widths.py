@@ -1,4 +1,4 @@
-"""Widths of many values at once."""
+"""Widths computed for many values in one call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.oracles import TREE, tables
 
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 @given(tables(), st.data())
-def test_many_widths_at_once_are_the_single_ones(made, data):
+def test_widths_with_matches_width(made, data):
     columns, _measures = made
     table = pa.table({name: pa.array(cells) for name, cells in columns.items()})
     job = Job.build(quasi=list(columns), hierarchy={"tree": TREE} if "tree" in columns else {})

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kohort.encoding import row_order as ordering
 from kohort.encoding.encode import is_missing
-from kohort.encoding.sensitive import nobody
+from kohort.encoding.sensitive import missing_person_error
 from kohort.engines.disk.dictionaries import Dictionary, require_room
 from kohort.engines.disk.memory_limits import Limits
 from kohort.engines.disk.personal_columns import Look
@@ -80,7 +80,7 @@ class StreamEncoder:
         for look in self._looks.values():
             look.remove()
         if self._nobodies:
-            raise nobody(self._units[0], self._nobodies, self._first_nobody)
+            raise missing_person_error(self._units[0], self._nobodies, self._first_nobody)
         found = {name: dictionary.finished(self._schema.missing) for name, dictionary in self._dictionaries.items()}
         held = {name: values for name, (values, _renumbered) in found.items()}
         packed = coded_table(self._job, self._schema, held, self._indices.rows)

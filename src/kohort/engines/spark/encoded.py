@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from kohort.encoding.row_order import carried
-from kohort.encoding.sensitive import nobody
+from kohort.encoding.sensitive import missing_person_error
 from kohort.engines.shared.encode_columns import coded_columns, coded_table
 from kohort.engines.shared.method_run import needs_order
 from kohort.engines.spark.distinct_values import DistinctValues
@@ -88,7 +88,7 @@ def head_of(job: Job, schema: Schema, values: DistinctValues, arrow_schema: pa.S
     for unit in schema.named("unit"):
         gone = values.without(unit)
         if gone:
-            raise nobody(unit, gone, None)
+            raise missing_person_error(unit, gone, None)
     packed = coded_table(job, schema, held, rows)
     proof = Proof.of(job, schema, packed.template.axes, arrow_schema, rows, packed.sensitive)
     used = list(dict.fromkeys([*held, *proof.sources, *(carried(schema) if needs_order(job) else ())]))

@@ -1,1 +1,1 @@
-"""Kernels for centroids and square error: k-means, MDAV, microaggregation."""
+"""Kernels for centroids and squared error: k-means, MDAV, microaggregation."""

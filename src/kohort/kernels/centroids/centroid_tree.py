@@ -1,4 +1,4 @@
-"""Centroids in nested boxes, so that most of them need not be looked at."""
+"""A tree of boxes around centroids. A search for the nearest centroid skips most of them."""
 
 from __future__ import annotations
 
@@ -13,33 +13,34 @@ from kohort.kernels.core.promise_rules import Whole
 
 
 class Nest(NamedTuple):
-    """A balanced tree of boxes: box i holds boxes 2i+1 and 2i+2; the last half of them hold centroids.
+    """A balanced tree of boxes: box i contains boxes 2i+1 and 2i+2; the last half of the boxes contain centroids.
 
-    Behind the boxes stand the centroids, innermost box by innermost box, as boxes of one place.
+    The entries after the boxes are the centroids, leaf box by leaf box, stored as boxes of one point.
     """
 
     low: NDArray[np.float64]  # (boxes + clusters, axes)
     high: NDArray[np.float64]  # (boxes + clusters, axes)
     first: NDArray[np.int64]  # per box: where its centroids begin, counted from the first centroid
     last: NDArray[np.int64]  # per box: where they end
-    lowest: NDArray[np.int64]  # per box: its lowest cluster
-    room: NDArray[np.int64]  # per box: its clusters that still have room
-    order: NDArray[np.int64]  # the cluster of each centroid here
-    index_of: NDArray[np.int64]  # per cluster: where its centroid stands here
-    home: NDArray[np.int64]  # per cluster: its innermost box
-    stack: NDArray[np.int64]  # scratch: boxes still to be opened
-    bound: NDArray[np.float64]  # scratch: how far away they are at least
+    lowest: NDArray[np.int64]  # per box: its lowest cluster number
+    room: NDArray[np.int64]  # per box: number of its clusters that have room for more members
+    order: NDArray[np.int64]  # per centroid entry: its cluster
+    index_of: NDArray[np.int64]  # per cluster: the index of its centroid entry
+    home: NDArray[np.int64]  # per cluster: its leaf box
+    stack: NDArray[np.int64]  # scratch: boxes not searched yet
+    bound: NDArray[np.float64]  # scratch: lower bound for the distance to each of them
 
 
 @kernel
 def _before(centroids: NDArray[np.float64], axis: Whole, one: Whole, other: Whole) -> bool:
+    """Return whether a centroid comes before another on one axis; in a tie the lower cluster number is first."""
     here, there = centroids[one, axis], centroids[other, axis]
     return bool(here < there or (here == there and one < other))
 
 
 @kernel
 def _halve(order: NDArray[np.int64], first: Whole, last: Whole, centroids: NDArray[np.float64], axis: Whole) -> None:
-    """Order clusters just so far that those before the middle lie before those behind it (Hoare)."""
+    """Sort clusters partially, so that those in the first half come before those in the second half on one axis (Hoare)."""
     middle, left, right = (first + last) // 2, first, last - 1
     while left < right:
         pivot, i, j = order[(left + right) // 2], left, right
@@ -62,7 +63,7 @@ def _halve(order: NDArray[np.int64], first: Whole, last: Whole, centroids: NDArr
 
 @kernel
 def build(space: Space, centroids: NDArray[np.float64], nest: Nest) -> None:
-    """Halve the boxes at the median of their widest axis."""
+    """Build the tree: split each box at the median of its widest axis."""
     _values, _point, factor, shape, runs, power = space
     boxes, axes = nest.first.size, centroids.shape[1]
     nest.first[0], nest.last[0] = 0, nest.order.size
@@ -99,7 +100,7 @@ def build(space: Space, centroids: NDArray[np.float64], nest: Nest) -> None:
 
 @kernel
 def stretch(nest: Nest, centroids: NDArray[np.float64], cluster: Whole) -> None:
-    """A centroid moved: the boxes around it reach out to it."""
+    """Extend the boxes around a centroid that moved."""
     box = nest.home[cluster]
     entry = nest.first.size + nest.index_of[cluster]
     for j in range(centroids.shape[1]):
@@ -115,7 +116,7 @@ def stretch(nest: Nest, centroids: NDArray[np.float64], cluster: Whole) -> None:
 
 @kernel
 def make_room(nest: Nest, sizes: NDArray[np.int64], limit: Whole) -> None:
-    """Clusters with fewer members than the limit have room."""
+    """Count the clusters of each box that have fewer members than the limit."""
     nest.room[:] = 0
     for cluster in range(sizes.size):
         if sizes[cluster] < limit:
@@ -124,7 +125,7 @@ def make_room(nest: Nest, sizes: NDArray[np.int64], limit: Whole) -> None:
 
 @kernel
 def change_room(nest: Nest, cluster: Whole, change: Whole) -> None:
-    """A cluster has room from now on (1), or has none (-1)."""
+    """Record that a cluster has room from now on (change = 1) or has no more room (change = -1)."""
     box = nest.home[cluster]
     nest.room[box] += change
     while box > 0:

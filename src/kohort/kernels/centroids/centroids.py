@@ -1,7 +1,7 @@
-"""Rows as features, the centroids of clusters of them, and how far apart they are.
+"""Rows as features, centroids of clusters, and the distances between them.
 
-A feature is one float64 that holds a whole number: where a number lies on its axis, in units (-1 = missing), or the code of a
-category (0 = missing). A centroid has the mean of the numbers, which need not be whole, and one of the codes.
+A feature is one float64 that holds a whole number: the position of a number on its axis, in units (-1 = missing), or the code
+of a category (0 = missing). On a numeric axis the centroid has the mean, which may be fractional; on a tree it has a code.
 """
 
 from __future__ import annotations
@@ -16,26 +16,27 @@ from kohort.kernels.core.promise_rules import Whole
 from kohort.kernels.core.widths import AxisTables
 
 UNIT = np.float64(1 << 24)
-FINEST = np.float64(1 << 16)  # parts of a unit that a mean is rounded to: so sums of distances are exact, in any order
+FINEST = np.float64(1 << 16)  # means are rounded to this fraction of a unit, so that sums of distances are exact in any order
 
 
 class Space(NamedTuple):
-    """What rows are compared in.
+    """The features of all rows, and tables to compute distances.
 
-    The highest node between two neighbouring leaves, over all neighbours from one leaf to another, is their common ancestor.
-    So the distance of two categories is the maximum of a run, and that the maximum of two runs of a power of two.
+    The common ancestor of two leaves is the highest of the common ancestors of all neighbouring leaves between them. So the
+    distance of two categories is the maximum over a run of codes. It is the larger of the maxima of two runs whose length is a
+    power of two.
     """
 
     values: NDArray[np.float64]  # (points, axes): the features of the different points
     point: NDArray[np.int64]  # per row: its point
-    factor: NDArray[np.float64]  # per axis: by how much its distance counts, beside its column's weight
+    factor: NDArray[np.float64]  # per axis: factor of its distance, in addition to the weight of its column
     shape: NDArray[np.int64]  # (axes, 2): where its runs begin in `runs`; its number of codes, 0 for numbers
     runs: NDArray[np.float64]  # per axis: the maxima of runs of 0, 1, 2, 4, ... from each code on; for numbers the full width
-    power: NDArray[np.int64]  # per length: the place of the longest run in it among 0, 1, 2, 4, ...
+    power: NDArray[np.int64]  # per length: the index, in 0, 1, 2, 4, ..., of the longest run that fits into it
 
 
 class ClusterMembers(NamedTuple):
-    """The rows of each cluster as a chain."""
+    """The rows of each cluster as a linked list."""
 
     head: NDArray[np.int64]  # per cluster: its last row, or -1
     following: NDArray[np.int64]  # per row: the next of its cluster, or -1
@@ -45,7 +46,10 @@ class ClusterMembers(NamedTuple):
 def apart(
     shape: NDArray[np.int64], runs: NDArray[np.float64], power: NDArray[np.int64], axis: int, one: float, other: float
 ) -> float:
-    """How far two features of one axis are apart. It only grows as one of them moves away from the other, missing included."""
+    """Return the distance of two features of one axis.
+
+    It never falls when one of them moves away from the other. This includes missing values.
+    """
     start, size = shape[axis, 0], shape[axis, 1]
     if size == 0:
         between = abs(one - other)
@@ -62,14 +66,14 @@ def apart(
 
 @kernel
 def join(members: ClusterMembers, row: Whole, cluster: Whole) -> None:
-    """A row becomes a member."""
+    """Add a row to a cluster."""
     members.following[row] = members.head[cluster]
     members.head[cluster] = row
 
 
 @kernel
 def _mean(values: NDArray[np.float64], point: NDArray[np.int64], axis: int, row: Whole, following: NDArray[np.int64]) -> float:
-    """Of the present; missing, if most are."""
+    """Return the mean of the values present, or -1 (missing) if most values are missing."""
     present, missing, total = 0, 0, 0.0
     while row >= 0:
         index = values[point[row], axis]
@@ -77,7 +81,7 @@ def _mean(values: NDArray[np.float64], point: NDArray[np.int64], axis: int, row:
             missing += 1
         else:
             present += 1
-            total += index  # whole numbers: exact in any order
+            total += index  # integers: the sum is exact in any order
         row = following[row]
     return -1.0 if missing > present else np.rint(total / present * FINEST) / FINEST
 
@@ -92,10 +96,10 @@ def _medoid(
     following: NDArray[np.int64],
     below: NDArray[np.int64],
 ) -> float:
-    """The value with the least total distance to the members; ties: most frequent, then lowest code.
+    """Return the value with the lowest total distance to the members; in a tie the most frequent, then the lowest code.
 
-    As in `square_error.tree`: how many members share each of a value's ancestors tells its total distance, and no value
-    outside the cluster can be nearer than all inside.
+    As in `square_error.tree`, the total distance of a value follows from the number of members below each of its ancestors.
+    No value outside the cluster has a lower total distance than all values in it.
     """
     ancestors, cost, full = tables.ancestors, tables.node_cost, tables.full[axis]
     start, size, levels = tables.start[axis], tables.size[axis], tables.height[axis]
@@ -146,7 +150,7 @@ def _medoid(
 def centre(
     tables: AxisTables, space: Space, axis: int, members: ClusterMembers, cluster: Whole, below: NDArray[np.int64]
 ) -> float:
-    """One axis of the centroid of a cluster that has members; `below` is scratch, zeros, one per node of any tree."""
+    """Return one axis of the centroid of a cluster with members. `below` is scratch (nodes of all trees), filled with zeros."""
     if tables.numeric[axis]:
         return _mean(space.values, space.point, axis, members.head[cluster], members.following)
     return _medoid(tables, space.values, space.point, axis, members.head[cluster], members.following, below)
@@ -157,12 +161,12 @@ def move_centroids(
     tables: AxisTables,
     space: Space,
     labels: NDArray[np.int64],  # IN (rows)
-    centroids: NDArray[np.float64],  # IN OUT (clusters, axes); those of empty clusters stay
+    centroids: NDArray[np.float64],  # IN OUT (clusters, axes): centroids of empty clusters do not change
     members: ClusterMembers,  # OUT
-    below: NDArray[np.int64],  # scratch, zeros (nodes)
+    below: NDArray[np.int64],  # scratch (nodes), zeros
     state: NDArray[np.int64],  # IN state[1] = stop now
 ) -> bool:
-    """Put each centroid amid its members. Returns whether any moved."""
+    """Compute the centroid of each cluster from its members. Return whether any centroid moved."""
     members.head[:] = -1
     for row in range(labels.size):
         join(members, row, labels[row])
@@ -182,11 +186,11 @@ def measure_spread(
     space: Space,
     labels: NDArray[np.int64],  # IN (rows)
     centroids: NDArray[np.float64],  # IN (clusters, axes)
-    to_centroid: NDArray[np.float64],  # OUT (rows): each row's distance
-    totals: NDArray[np.int64],  # OUT (axes): their sum on each axis, without its factor, in units
-    squares: NDArray[np.int64],  # OUT (axes): the sum of their squares, without its factor, in units
+    to_centroid: NDArray[np.float64],  # OUT (rows): the distance of each row
+    totals: NDArray[np.int64],  # OUT (axes): sum of the distances on the axis, without its factor, in units
+    squares: NDArray[np.int64],  # OUT (axes): sum of the squared distances on the axis, without its factor, in units
 ) -> None:
-    """How far rows lie from the centroids of their clusters. Sums are of whole units: the same in any order."""
+    """Compute the distances of rows to the centroids of their clusters. Sums are integers, so they are the same in any order."""
     values, point_of, factor, shape, runs, power = space
     totals[:] = 0
     squares[:] = 0

@@ -1,4 +1,7 @@
-"""MDAV: clusters of k around the rows that lie furthest out. What is left stays close together, so that scans are quick."""
+"""MDAV: form clusters of k around the rows farthest from the centre.
+
+Rows without a cluster are kept contiguous in memory, so that scans are fast.
+"""
 
 from __future__ import annotations
 
@@ -14,29 +17,29 @@ from kohort.kernels.core.widths import AxisTables
 
 
 class Left(NamedTuple):
-    """The rows that have no cluster yet, in row order, and what is known of them all."""
+    """The rows that have no cluster yet, in row order, with sums and counts over all of them."""
 
     rows: NDArray[np.int64]
     values: NDArray[np.float64]  # (axes, rows): features as in `centroids.Space`
-    distance: NDArray[np.float64]  # of each, to what was looked from last
-    sums: NDArray[np.float64]  # per axis of numbers: of those that are present
-    present: NDArray[np.int64]  # per axis
-    below: NDArray[np.int64]  # per node of any tree: how many stand below it
+    distance: NDArray[np.float64]  # of each row, to the point last used in `_look`
+    sums: NDArray[np.float64]  # per numeric axis: sum of the values present
+    present: NDArray[np.int64]  # per axis: number of values present
+    below: NDArray[np.int64]  # per node of all trees: number of rows below it
 
 
 class Reach(NamedTuple):
-    """How features are compared, as in `centroids.Space`."""
+    """How distances between features are computed, as in `centroids.Space`."""
 
     shape: NDArray[np.int64]
     runs: NDArray[np.float64]
     power: NDArray[np.int64]
-    from_here: NDArray[np.float64]  # scratch (codes of the longest axis): how far each is from what is looked from
-    squared: bool  # distances are squared on each axis
+    from_here: NDArray[np.float64]  # scratch (codes of the longest axis): distance of each code from the current point
+    squared: bool  # whether distances are squared on each axis
 
 
 @kernel
 def _count(tables: AxisTables, left: Left, index: Whole, change: Whole) -> None:
-    """A row comes (1) or leaves (-1)."""
+    """Add a row to the sums and counts (change = 1), or remove it (change = -1)."""
     for j in range(left.values.shape[0]):
         value = left.values[j, index]
         if tables.numeric[j]:
@@ -55,7 +58,7 @@ def _count(tables: AxisTables, left: Left, index: Whole, change: Whole) -> None:
 
 @kernel
 def _centre(tables: AxisTables, left: Left, count: Whole, here: NDArray[np.float64]) -> None:
-    """The centroid of what is left, as in `centroids`."""
+    """Compute the centroid of the rows without a cluster, as in `centroids`."""
     ancestors, cost = tables.ancestors, tables.node_cost
     for j in range(here.size):
         present, missing = left.present[j], count - left.present[j]
@@ -74,14 +77,14 @@ def _centre(tables: AxisTables, left: Left, count: Whole, here: NDArray[np.float
                 above = ancestors[start + level * size + code]
                 total += (cost[above] - cost[node]) * (present - left.below[node])
                 node = above
-            if total < best_distance or (total == best_distance and copies > best_count):  # codes ascend: the lowest of equals
+            if total < best_distance or (total == best_distance and copies > best_count):  # a tie: the lowest code
                 best, best_distance, best_count = code, total, copies
         here[j] = best
 
 
 @kernel
 def _look(reach: Reach, left: Left, count: Whole, here: NDArray[np.float64]) -> np.int64:
-    """How far all that is left lies from here. Returns the place of the furthest, the first of equals."""
+    """Compute the distances from `here` to the rows without a cluster. Return the index of the farthest; in a tie the first."""
     shape, runs, power, from_here, squared = reach
     values, distance = left.values, left.distance
     distance[:count] = 0.0
@@ -104,7 +107,7 @@ def _look(reach: Reach, left: Left, count: Whole, here: NDArray[np.float64]) -> 
 
 @kernel
 def _sink(distance: NDArray[np.float64], heap: NDArray[np.int64], root: Whole, size: Whole) -> None:
-    """Let the root of a heap of places sink until the furthest is on top, of equals the last."""
+    """Restore a heap of indices from its root down. The farthest row is on top; in a tie the last one."""
     while True:
         child = 2 * root + 1
         if child >= size:
@@ -130,7 +133,7 @@ def _take(
     labels: NDArray[np.int64],
     heap: NDArray[np.int64],
 ) -> np.int64:
-    """The row at `centre` and those nearest to it, as many as the heap holds, become a cluster. Returns how many are left."""
+    """Form a cluster of the row at `centre` and its nearest rows, as many as the heap holds. Return how many rows remain."""
     k, distance = heap.size, left.distance
     distance[centre] = -1.0
     for index in range(k):
@@ -163,13 +166,13 @@ def _take(
 def mdav(
     tables: AxisTables,
     reach: Reach,
-    left: Left,  # IN OUT: all rows; sums and counts come in as zeros
+    left: Left,  # IN OUT: all rows before the call, with sums and counts zero
     labels: NDArray[np.int64],  # OUT (rows)
     heap: NDArray[np.int64],  # scratch (k)
     here: NDArray[np.float64],  # scratch (axes)
     state: NDArray[np.int64],  # OUT state[0] = rows done, IN state[1] = stop now
 ) -> None:
-    """While 3k rows are left, two clusters; from 2k on one more; the rest is the last."""
+    """Form two clusters at a time while at least 3k rows remain, then one if at least 2k remain. The rest is the last cluster."""
     k, count, cluster = heap.size, np.int64(labels.size), np.int64(0)
     for index in range(count):
         _count(tables, left, index, np.int64(1))

@@ -1,7 +1,8 @@
-"""The nearest centroid, exactly, without looking at all: centroids in nested boxes, and boxes too far away are not opened.
+"""Find the nearest centroid exactly, without computing all distances, with a tree of boxes. Boxes too far away are skipped.
 
-A point is at least as far from every centroid of a box as from the box itself. Both are sums over the axes in the same order,
-of terms that are not greater, and rounding keeps that order: so the bound needs no tolerance, and ties stay ties.
+The distance of a point to a box is at most its distance to any centroid in the box. Both distances are sums over the axes in
+the same order, each term of the first is at most that of the second, and rounding keeps this order. So the bound needs no
+tolerance, and ties remain ties.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ def nearest(
     nest: Nest,
     point: Whole,
     sizes: NDArray[np.int64],  # IN (clusters)
-    limit: Whole,  # only clusters with fewer members compete; 0 = all do
-    begin_with: Whole,  # a cluster, or -1
+    limit: Whole,  # only clusters with fewer members are candidates; 0 = all clusters are
+    begin_with: Whole,  # a cluster to compare first, or -1
 ) -> np.int64:
-    """The nearest cluster; the lowest of equals."""
-    # Arrays are taken out of their tuples once, and `apart` is written out: a call for each would cost five times as much.
+    """Return the nearest cluster; in a tie the lowest number."""
+    # The tuples are unpacked once, and the code of `apart` is repeated here: a call per distance takes five times as long.
     values, _point, factor, shape, runs, power = space
     low, high, first, last, lowest, room, order, index, _home, stack, bound = nest
     boxes, best, least = first.size, np.int64(-1), np.inf
@@ -71,7 +72,7 @@ def nearest(
                 elif total < least or (total == least and order[entry - boxes] < best):
                     best, least = order[entry - boxes], total
             entry += 1
-        if waiting == before + 2 and bound[before] < bound[before + 1]:  # the nearer of two boxes is opened first
+        if waiting == before + 2 and bound[before] < bound[before + 1]:  # the nearer of two boxes is searched first
             stack[before], stack[before + 1] = stack[before + 1], stack[before]
             bound[before], bound[before + 1] = bound[before + 1], bound[before]
     return best
@@ -79,6 +80,7 @@ def nearest(
 
 @kernel
 def _between(space: Space, values: NDArray[np.float64], one: Whole, centroids: NDArray[np.float64], cluster: Whole) -> float:
+    """Return the distance between a point and a centroid."""
     _values, _point, factor, shape, runs, power = space
     total = 0.0
     for j in range(factor.size):
@@ -91,15 +93,16 @@ def assign(
     space: Space,
     centres: Space,  # its points are the centroids
     nest: Nest,
-    stayed: NDArray[np.int64],  # IN OUT (clusters): 1 = its centroid is where it was when points were last assigned
-    of_point: NDArray[np.int64],  # IN OUT (points): its cluster in the round before, or -1; its nearest
+    stayed: NDArray[np.int64],  # IN (clusters): 1 = its centroid has not moved since points were last assigned
+    of_point: NDArray[np.int64],  # IN OUT (points): its cluster in the last round, or -1; then its nearest cluster
     alone: NDArray[np.float64],  # scratch (clusters)
     state: NDArray[np.int64],  # IN state[1] = stop now
 ) -> None:
-    """The nearest cluster of every point.
+    """Find the nearest cluster of every point.
 
-    If a centroid stayed, only those that moved can be nearer to its points than it is. None can that is more than twice as
-    far from the centroid as the point is. Points come in order, so in the first round a neighbour's is one to begin with.
+    If the centroid of a point's cluster did not move, only centroids that moved can be nearer to the point. A centroid whose
+    distance from the point's centroid is more than twice that of the point cannot be nearer. Points are sorted, so in the first
+    round the search starts with the cluster of the point before.
     """
     centroids = centres.values
     make_room(nest, stayed, np.int64(1))
@@ -128,15 +131,15 @@ def assign(
 def fill(
     space: Space,
     nest: Nest,
-    order: NDArray[np.int64],  # IN (rows): who chooses when
+    order: NDArray[np.int64],  # IN (rows): the order in which rows are assigned
     k: Whole,
     sizes: NDArray[np.int64],  # IN OUT (clusters)
-    labels: NDArray[np.int64],  # IN OUT (rows): -1 comes in where a cluster is to be found
-    before: NDArray[np.int64],  # IN (rows): the cluster of the round before, or -1
-    favourite: NDArray[np.int64],  # scratch (points): -1
+    labels: NDArray[np.int64],  # IN OUT (rows): -1 before the call for rows without a cluster
+    before: NDArray[np.int64],  # IN (rows): the cluster in the last round, or -1
+    favourite: NDArray[np.int64],  # scratch (points): filled with -1 before the call
     state: NDArray[np.int64],  # IN state[1] = stop now
 ) -> None:
-    """Rows without a cluster go to the nearest with fewer than k members, while there is one, then to the nearest of all."""
+    """Assign rows without a cluster to the nearest one with fewer than k members, or, if there is none, to the nearest of all."""
     make_room(nest, sizes, k)
     last = np.int64(0)
     for row in order:
@@ -146,7 +149,7 @@ def fill(
         best = favourite[point]
         if nest.room[0] == 0:
             best = nearest(space, nest, point, sizes, np.int64(0), best)
-        elif best < 0 or sizes[best] >= k:  # else it is the nearest still: fewer and fewer compete
+        elif best < 0 or sizes[best] >= k:  # otherwise it is still the nearest: the set of candidates only shrinks
             begin = before[row]
             if begin < 0 or sizes[begin] >= k:
                 begin = last if sizes[last] < k else np.int64(-1)
@@ -162,10 +165,10 @@ def fill(
 def join_others(
     space: Space,  # its points are the centroids
     nest: Nest,
-    small: NDArray[np.int64],  # IN (clusters): 1 = is to join another
-    goes_to: NDArray[np.int64],  # IN OUT (clusters): itself; where small ones go
+    small: NDArray[np.int64],  # IN (clusters): 1 = too small, must join another
+    goes_to: NDArray[np.int64],  # IN OUT (clusters): itself before the call; then the cluster that it joins
 ) -> None:
-    """Small clusters find the nearest that is not."""
+    """Find, for each small cluster, the nearest cluster that is not small."""
     make_room(nest, small, np.int64(1))
     for cluster in range(small.size):
         if small[cluster] > 0:

@@ -1,4 +1,4 @@
-"""One pass of k-means: centroids follow each row that joins them."""
+"""One pass of k-means: the centroid of a cluster is updated with each row that joins it."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from kohort.kernels.core.widths import AxisTables
 def join_nearest(
     tables: AxisTables,
     space: Space,
-    nest: Nest,  # IN OUT, built from the centroids
-    order: NDArray[np.int64],  # IN (rows): who joins when
-    labels: NDArray[np.int64],  # IN OUT (rows): the seeds' clusters, -1 elsewhere; then everybody's
+    nest: Nest,  # IN OUT: built from the centroids
+    order: NDArray[np.int64],  # IN (rows): the order in which rows are assigned
+    labels: NDArray[np.int64],  # IN OUT (rows): clusters of the seed rows, -1 for others; then the clusters of all rows
     centroids: NDArray[np.float64],  # IN OUT (clusters, axes)
     members: ClusterMembers,  # OUT
     below: NDArray[np.int64],  # scratch, zeros (nodes)
     state: NDArray[np.int64],  # OUT state[0] = rows done, IN state[1] = stop now
 ) -> None:
-    """Rows without a cluster join the nearest, one after the other."""
+    """Assign each row without a cluster to the nearest one, in order."""
     members.head[:] = -1
     for row in range(labels.size):
         if labels[row] >= 0:
@@ -41,7 +41,7 @@ def join_nearest(
         labels[row] = cluster
         join(members, row, cluster)
         for j in range(centroids.shape[1]):
-            # A category's centre gains on all others by a member of its own; a mean may change in its last digit.
+            # A new member with the value of the medoid cannot change it. A mean can change in its last digit.
             if tables.numeric[j] or space.values[point, j] != centroids[cluster, j]:
                 centroids[cluster, j] = centre(tables, space, j, members, cluster, below)
         stretch(nest, centroids, cluster)

@@ -1,4 +1,4 @@
-"""Square distances to the centroids of clusters, one axis at a time."""
+"""Sums of squared distances to the centroids of groups, one axis at a time."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from kohort.kernels import kernel
 
 @kernel
 def numeric(
-    codes: NDArray[np.unsignedinteger],  # IN (rows), cluster by cluster; 0 = missing
-    of_code: NDArray[np.float64],  # IN: where each code from 1 lies on the axis, in [0, 1]
-    of_row: NDArray[np.float64],  # IN (rows), or empty: where each row lies, if codes are bins
-    first: NDArray[np.int64],  # IN (clusters + 1): where each cluster begins
+    codes: NDArray[np.unsignedinteger],  # IN (rows), group by group; 0 = missing
+    of_code: NDArray[np.float64],  # IN: position of each code from 1 on the axis, in [0, 1]
+    of_row: NDArray[np.float64],  # IN (rows): position of each row, if codes are bins; otherwise empty
+    first: NDArray[np.int64],  # IN (groups + 1): where each group begins
 ) -> float:
-    """Centroid = the mean of the present; missing, if most are. A missing and a present value are 1 apart."""
+    """Return the squared error on a numeric axis.
+
+    The centroid is the mean of the present values, or missing if most values are. The distance between missing and present is 1.
+    """
     total = 0.0
     binned = of_row.size > 0
     for cluster in range(first.size - 1):
@@ -26,7 +29,7 @@ def numeric(
                 present += 1
                 step = position - mean
                 mean += step / present
-                spread += step * (position - mean)  # Welford: mean and spread in one sweep, without cancellation
+                spread += step * (position - mean)  # Welford: mean and squared error in one pass, without cancellation
         missing = first[cluster + 1] - first[cluster] - present
         total += present if missing > present else missing + spread
     return total
@@ -34,17 +37,18 @@ def numeric(
 
 @kernel
 def tree(
-    codes: NDArray[np.unsignedinteger],  # IN (rows), cluster by cluster; 0 = missing
+    codes: NDArray[np.unsignedinteger],  # IN (rows), group by group; 0 = missing
     ancestors: NDArray[np.int32],  # IN (levels + 1, leaves): the node above each leaf
     heights: NDArray[np.int64],  # IN (nodes): edges from each node down to its deepest leaf
-    first: NDArray[np.int64],  # IN (clusters + 1): where each cluster begins
-    below: NDArray[np.int64],  # scratch, zeros (nodes): members below each node of the cluster at hand
+    first: NDArray[np.int64],  # IN (groups + 1): where each group begins
+    below: NDArray[np.int64],  # scratch (nodes), zeros: members of the current group below each node
 ) -> float:
-    """Centroid = the value with the least total distance to the members; ties: most frequent, then lowest code.
+    """Return the squared error on an axis with a tree.
 
-    Two leaves are as far apart as their common ancestor is high, that is the sum of a leaf's steps up while their ancestors
-    differ. So a value's total distance follows from how many members share each of its ancestors. No value outside the
-    cluster can be nearer than all inside.
+    The centroid is the value with the lowest total distance to the members; in a tie the most frequent, then the lowest code.
+    The distance of two leaves is the height of their common ancestor, which is the sum of a leaf's steps up while the ancestors
+    differ. So the total distance of a value follows from the number of members below each of its ancestors. No value outside
+    the group has a lower total distance than all values in it.
     """
     levels = ancestors.shape[0] - 1
     height = heights[ancestors[levels, 0]] if ancestors.shape[1] > 0 else np.int64(1)

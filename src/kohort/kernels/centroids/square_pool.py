@@ -1,8 +1,8 @@
-"""A few neighbouring groups pooled and grouped anew, all from the matrix of their rows' squared distances.
+"""Pool a few neighbouring groups and form their groups again, using only the squared distances between their rows.
 
-The square error of a group about its mean is the sum of the squared distances of its pairs over its size. So with the sum of
-the squared distances from each row to each group at hand, what a move or a swap changes is known at once, for numbers and
-for categories alike: no mean is needed.
+The squared error of a group about its mean is the sum of the squared distances of its pairs, divided by its size. So the sums
+of the squared distances from each row to each group are enough to compute the effect of a move or a swap, for numbers and
+categories. No mean is needed.
 """
 
 from __future__ import annotations
@@ -17,40 +17,40 @@ from kohort.kernels.core.group_checks import group_is_valid
 from kohort.kernels.core.promise_rules import Rules, Tally, Whole
 from kohort.kernels.core.randomness import below
 
-NOBODY = np.int64(-1)
-ENOUGH = 50  # changes per row of a pool: never seen, but rounding must not keep it busy for ever
-REFUSALS = 3  # changes of one row that a promise may refuse before the row is left where it is
+NOBODY = np.int64(-1)  # no row, or no group
+ENOUGH = 50  # largest number of changes per row of a pool: not reached in practice, but rounding must not cause an endless loop
+REFUSALS = 3  # after this many changes of one row that break a promise, the row stays in its group
 
 
 class PromiseCheck(NamedTuple):
-    """What must be known to ask a promise of a group in a pool."""
+    """The promises and the data needed to check them for a group in a pool."""
 
     k: int
     beyond_k: bool
     rules: Rules
     tally: Tally
-    sensitive: NDArray[np.int64]  # (rows, secrets)
-    mine: NDArray[np.int64]  # scratch (rows of a pool, secrets)
+    sensitive: NDArray[np.int64]  # (rows, sensitive)
+    mine: NDArray[np.int64]  # scratch (rows of a pool, sensitive)
 
 
 class SquarePool(NamedTuple):
-    """Scratch for R rows in up to G groups. Rows and groups are numbered within the pool."""
+    """Working memory for R rows in up to G groups. Rows and groups are numbered within the pool."""
 
     rows: NDArray[np.int64]  # (R): their numbers in the table
     apart: NDArray[np.float64]  # (R, R): squared distances
-    group: NDArray[np.int64]  # (R): the group of each, -1 while it has none
+    group: NDArray[np.int64]  # (R): the group of each row, -1 for none
     sizes: NDArray[np.int64]  # (G)
-    sums: NDArray[np.float64]  # (G, R): squared distances from each row to the group's members
-    pairs: NDArray[np.float64]  # (G): squared distances of the group's pairs
+    sums: NDArray[np.float64]  # (G, R): sum of the squared distances from each row to the members of the group
+    pairs: NDArray[np.float64]  # (G): sum of the squared distances of the pairs of members
     inverse: NDArray[np.float64]  # (G): 1 / size
     own: NDArray[np.float64]  # (R): mean squared distance to the members of the row's own group
-    to: NDArray[np.float64]  # (G): the same of the row at hand to each group
-    seeds: NDArray[np.int64]  # (G): the row that each group grew from
+    to: NDArray[np.float64]  # (G): mean squared distance of the current row to the members of each group
+    seeds: NDArray[np.int64]  # (G): the row from which each group was formed
 
 
 @kernel
 def is_valid(promise_check: PromiseCheck, pool: SquarePool, count: Whole, group: Whole, without: Whole, plus: Whole) -> bool:
-    """Whether a group keeps the promise, without one of its rows and with another one; either may be NOBODY."""
+    """Return whether a group satisfies the promises without row `without` and with row `plus`. Either may be NOBODY."""
     sensitive, mine, rows, of_row = promise_check.sensitive, promise_check.mine, pool.rows, pool.group
     size = 0
     for row in range(count):
@@ -63,7 +63,7 @@ def is_valid(promise_check: PromiseCheck, pool: SquarePool, count: Whole, group:
 
 @kernel
 def add_up(pool: SquarePool, count: Whole, groups: Whole) -> float:
-    """Work out all sums of the groups as they are. Returns the square error."""
+    """Compute all sums of the current groups. Return the squared error."""
     _rows, apart, group, sizes, sums, pairs, _inverse, _own, _to, _seeds = pool
     sizes[:groups] = 0
     pairs[:groups] = 0.0
@@ -83,6 +83,7 @@ def add_up(pool: SquarePool, count: Whole, groups: Whole) -> float:
 
 @kernel
 def _move(pool: SquarePool, count: Whole, row: Whole, to: Whole) -> None:
+    """Move a row to another group and update the sums."""
     _rows, apart, group, sizes, sums, pairs, _inverse, _own, _to, _seeds = pool
     home = group[row]
     pairs[home] -= sums[home, row]
@@ -97,7 +98,7 @@ def _move(pool: SquarePool, count: Whole, row: Whole, to: Whole) -> None:
 
 @kernel
 def move_and_swap(promise_check: PromiseCheck, pool: SquarePool, count: Whole, groups: Whole, least: float) -> float:
-    """Move and swap rows as long as a row's best change gains more than `least`. Returns the square error."""
+    """Move and swap rows while the best change of some row gains more than `least`. Return the squared error."""
     _rows, apart, group, sizes, sums, pairs, inverse, own, to, _seeds = pool
     k, beyond_k = promise_check.k, promise_check.beyond_k
     add_up(pool, count, groups)
@@ -130,7 +131,7 @@ def move_and_swap(promise_check: PromiseCheck, pool: SquarePool, count: Whole, g
                 promise_check, pool, count, target, partner, row
             )
             if not fits:
-                refused, worst = refused + 1, change  # the next best is looked for
+                refused, worst = refused + 1, change  # next: find the second best change
                 if refused < REFUSALS:
                     continue
                 target = NOBODY
@@ -151,7 +152,7 @@ def move_and_swap(promise_check: PromiseCheck, pool: SquarePool, count: Whole, g
 
 @kernel
 def exchange(promise_check: PromiseCheck, pool: SquarePool, count: Whole, swaps: Whole, seed: int, step: Whole) -> None:
-    """Swap rows at random; uses two steps a swap."""
+    """Swap random rows between groups. Each swap uses two steps of the random numbers."""
     group = pool.group
     for swap in range(swaps):
         one, other = below(seed, step + 2 * swap, count), below(seed, step + 2 * swap + 1, count)
@@ -165,9 +166,10 @@ def exchange(promise_check: PromiseCheck, pool: SquarePool, count: Whole, swaps:
 
 @kernel
 def regrow(promise_check: PromiseCheck, pool: SquarePool, count: Whole, groups: Whole, seed: int, step: Whole) -> np.int64:
-    """Random rows take their nearest until their group may stand, the rest goes to the nearest of them; uses `groups` steps.
+    """Form the groups again: add to a random row its nearest rows until the group is valid. Other rows join the nearest seed row.
 
-    Returns how many groups that are, fewer if no more may stand, and 0 if not all may.
+    Uses `groups` steps of the random numbers. Return the number of groups: fewer if no more valid groups can be formed, and 0
+    if some group is not valid.
     """
     apart, group, seeds = pool.apart, pool.group, pool.seeds
     group[:count] = NOBODY
@@ -193,7 +195,7 @@ def regrow(promise_check: PromiseCheck, pool: SquarePool, count: Whole, groups: 
             free -= 1
         made += 1
     fails = promise_check.beyond_k and not is_valid(promise_check, pool, count, made - 1, NOBODY, NOBODY)
-    if fails:  # none was left to make it stand
+    if fails:  # no free row was left to make it valid
         made -= 1
     for row in range(count):
         if group[row] < 0 or group[row] >= made:

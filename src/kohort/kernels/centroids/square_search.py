@@ -1,4 +1,4 @@
-"""Search for groups of less square error: each group in turn is pooled with its nearest, and the pool is grouped anew."""
+"""Search for groups with less squared error: pool each group with its nearest groups, and form the groups of the pool again."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from kohort.kernels.centroids.square_pool import PromiseCheck, SquarePool, add_u
 from kohort.kernels.core.promise_rules import Whole
 from kohort.kernels.core.randomness import below, deal
 
-TRIES = 2  # new groupings of a pool
-SWAPS = 8  # pairs of rows that are swapped at most, where a new grouping begins with random swaps
-SELDOM = 0.1  # how often a group that has no error is looked at
-OFTEN = 4.0  # a group of this part of the mean error is always looked at
-SHARES = np.int64(1 << 30)
-NOISE = 1e-10  # of errors and distances: smaller gains may be those of rounding
+TRIES = 2  # attempts to form the groups of a pool again
+SWAPS = 8  # largest number of random swaps, if an attempt starts with random swaps
+SELDOM = 0.1  # probability that a group without error is tried
+OFTEN = 4.0  # added to this probability: this factor times the group's error, relative to the mean error
+SHARES = np.int64(1 << 30)  # resolution of the probabilities
+NOISE = 1e-10  # relative to errors and distances: smaller gains may come from rounding
 
 
 @inlined
 def _squared(
     shape: NDArray[np.int64], runs: NDArray[np.float64], power: NDArray[np.int64], axis: int, one: float, other: float
 ) -> float:
-    """How far two features of one axis are apart, squared: `centroids.apart`, without a call."""
+    """Return the squared distance of two features of one axis: `centroids.apart`, but inlined and squared."""
     start, size = shape[axis, 0], shape[axis, 1]
     if size == 0:
         between = one - other
@@ -40,7 +40,7 @@ def _squared(
 
 @kernel
 def chain(members: ClusterMembers, labels: NDArray[np.int64]) -> None:
-    """The rows of each group as a chain; rows below 0 are left out."""
+    """Store the rows of each group as a linked list. Rows with a label below 0 are skipped."""
     for row in range(labels.size):
         if labels[row] >= 0:
             join(members, row, labels[row])
@@ -48,7 +48,7 @@ def chain(members: ClusterMembers, labels: NDArray[np.int64]) -> None:
 
 @kernel
 def unchain(members: ClusterMembers, labels: NDArray[np.int64]) -> None:
-    """The group of each row of a chain."""
+    """Write the group of each row into `labels`."""
     for group in range(members.head.size):
         row = members.head[group]
         while row >= 0:
@@ -60,11 +60,11 @@ def unchain(members: ClusterMembers, labels: NDArray[np.int64]) -> None:
 def describe(
     space: Space,
     members: ClusterMembers,
-    middles: NDArray[np.float64],  # OUT (groups, axes): means of numbers; of categories the middle one, within any majority
-    spread: NDArray[np.float64],  # OUT (groups): squared distances of the members from there
+    middles: NDArray[np.float64],  # OUT (groups, axes): mean of numbers; median code of categories, which is in any majority
+    spread: NDArray[np.float64],  # OUT (groups): sum of the squared distances of the members from the middle
     column: NDArray[np.float64],  # scratch (rows of the largest group)
 ) -> None:
-    """Where each group lies, and how far it reaches."""
+    """Compute the middle of each group and the spread of its members around it."""
     values, _point, _factor, shape, runs, power = space
     head, following = members
     spread[:] = 0.0
@@ -91,13 +91,13 @@ def describe(
 
 @kernel
 def update_neighbourhood(
-    space: Space,  # its values are the groups' middles
+    space: Space,  # its values are the middles of the groups
     nest: Nest,
     near: NDArray[np.int64],  # OUT (groups, neighbours): the nearest groups, nearest first; -1 where there are no more
     distance: NDArray[np.float64],  # scratch (neighbours)
     state: NDArray[np.int64],  # IN state[1] = stop now
 ) -> None:
-    """The nearest groups of each. Boxes that are further away than the last of the nearest so far are not opened."""
+    """Find the nearest groups of each group. Boxes farther away than the last of the nearest found so far are skipped."""
     values, _point, _factor, shape, runs, power = space
     low, high, first, last, _lowest, _room, order, _index, _home, stack, bound = nest
     boxes, most = first.size, near.shape[1]
@@ -132,14 +132,14 @@ def update_neighbourhood(
                         at -= 1
                     distance[at], near[group, at] = away, order[entry - boxes]
                 entry += 1
-            if waiting == before + 2 and bound[before] < bound[before + 1]:  # the nearer of two boxes is opened first
+            if waiting == before + 2 and bound[before] < bound[before + 1]:  # the nearer of two boxes is searched first
                 stack[before], stack[before + 1] = stack[before + 1], stack[before]
                 bound[before], bound[before + 1] = bound[before + 1], bound[before]
 
 
 @kernel
 def _measure(space: Space, pool: SquarePool, count: Whole, column: NDArray[np.float64]) -> float:
-    """The squared distances of a pool's rows. Returns the largest."""
+    """Compute the squared distances between the rows of a pool. Return the largest."""
     values, _point, _factor, shape, runs, power = space
     rows, between = pool.rows, pool.apart
     for row in range(count):
@@ -149,7 +149,7 @@ def _measure(space: Space, pool: SquarePool, count: Whole, column: NDArray[np.fl
         for row in range(count):
             column[row] = values[rows[row], axis]
             lowest = min(lowest, column[row])
-        plain = shape[axis, 1] == 0 and lowest >= 0  # numbers, none missing
+        plain = shape[axis, 1] == 0 and lowest >= 0  # numbers without missing values
         for row in range(count):
             here = column[row]
             if plain:
@@ -171,7 +171,10 @@ def _gather(
     pool: SquarePool, members: ClusterMembers, near: NDArray[np.int64], sizes: NDArray[np.int64], taken: NDArray[np.int64],
     group: Whole, most: Whole, seed: int, step: Whole,
 ) -> tuple[int, int]:  # fmt: skip
-    """A group and some of its nearest, as many as are drawn and as fit. Returns the number of rows and of groups."""
+    """Fill the pool with a group and some of its nearest groups. Return the number of rows and of groups.
+
+    The number of groups is drawn at random. Groups that do not fit are skipped.
+    """
     rows, of_row = pool.rows, pool.group
     count, groups, wanted = 0, 0, 2 + below(seed, step, most - 1)
     for index in range(-1, near.shape[1]):
@@ -180,7 +183,7 @@ def _gather(
             break
         if sizes[candidate] == 0 or count + sizes[candidate] > rows.size:
             continue
-        if index >= 0 and below(seed, step + 2 + index, np.int64(4)) == 0:  # not always the same ones
+        if index >= 0 and below(seed, step + 2 + index, np.int64(4)) == 0:  # skip some at random, so that pools differ
             continue
         taken[groups] = candidate
         row = members.head[candidate]
@@ -197,7 +200,7 @@ def sweep(
     space: Space,
     promise_check: PromiseCheck,
     pool: SquarePool,
-    members: ClusterMembers,  # IN OUT: with room for new groups
+    members: ClusterMembers,  # IN OUT: has room for new groups
     near: NDArray[np.int64],  # IN (groups, neighbours)
     spread: NDArray[np.float64],  # IN (groups)
     sizes: NDArray[np.int64],  # IN OUT (room for groups)
@@ -205,13 +208,13 @@ def sweep(
     taken: NDArray[np.int64],  # scratch (groups of a pool)
     best: NDArray[np.int64],  # scratch (rows of a pool)
     column: NDArray[np.float64],  # scratch (rows of a pool)
-    most: Whole,  # groups in a pool
-    used: Whole,  # numbers of groups
-    loose: float,  # by which part of its error a pool may become worse
+    most: Whole,  # largest number of groups in a pool
+    used: Whole,  # group numbers used so far
+    loose: float,  # share by which the error of a pool may grow
     seed: int,
     state: NDArray[np.int64],  # IN state[1] = stop now
 ) -> tuple[Whole, float]:
-    """Every group with neighbours once, in a random order. Returns the numbers of groups used, and what was gained."""
+    """Try every group with its neighbours once, in random order. Return the group numbers used, and the fall of the error."""
     groups, gained = order.size, 0.0
     for group in range(groups):
         order[group] = group
@@ -235,7 +238,7 @@ def sweep(
         for _ in range(TRIES):
             pool.group[:count] = best[:count]
             made: Whole = kept
-            way = below(seed, at, np.int64(8))  # of eight times, three as many groups, one more and one fewer, three swaps
+            way = below(seed, at, np.int64(8))  # of 8: 1 group less, 1 group more, 3 the same number, 3 swaps
             wanted = kept - 1 if way == 0 else kept + 1 if way == 1 else kept
             if way < 5 and 0 < wanted <= pool.sizes.size and wanted * promise_check.k <= count:
                 made = regrow(promise_check, pool, count, wanted, seed, at + 2)

@@ -1,1 +1,1 @@
-"""Kernels that build, join, improve and suppress groups record by record."""
+"""Kernels that form, join and improve groups, and suppress rows, one row at a time."""

@@ -1,7 +1,8 @@
-"""The records that are still free, and what each would cost: with a box that grows, or as the neighbour of a record.
+"""The pool of rows that have no group yet, with the cost of adding each to a box, or its distance from one row.
 
-On one axis the cost depends on a record's value alone. So it is worked out once for each value that occurs, and a record
-costs one look-up an axis; when a box grows, only the axes on which it grew are looked up again.
+On one axis the cost depends only on the value of the row. So it is computed once for each value that occurs, and each row needs
+one look-up per axis. When a box grows, only the axes on which it grew are looked up again. In code a `record` is the index of a
+row in the pool.
 """
 
 from __future__ import annotations
@@ -14,31 +15,31 @@ from numpy.typing import NDArray
 from kohort.kernels import kernel
 from kohort.kernels.core.widths import AxisTables, width, widths_with
 
-TAKEN = np.int64(1) << 60  # the cost of a record that is no longer free; no box costs so much
-CHUNK = 2_048  # records whose costs stay in the first cache while axis after axis is added
-FREE, OUT = np.int64(0), np.int64(1)  # places in `counts`
+TAKEN = np.int64(1) << 60  # the cost of a row that is no longer free; no box costs as much
+CHUNK = 2_048  # number of rows whose costs fit into the first-level cache while the axes are added
+FREE, OUT = np.int64(0), np.int64(1)  # indices in `counts`
 
 
 class FreeRecords(NamedTuple):
-    """Records in their order; those taken stay in their place until `compact`. R records, A axes, V values that occur."""
+    """Rows in their order. Rows that were taken keep their index until `compact`. R rows, A axes, V values that occur."""
 
-    indices: NDArray[np.int32]  # (A, R): where each record's value stands in `values`
-    first: NDArray[np.int64]  # (A + 1): where each axis' values begin
+    indices: NDArray[np.int32]  # (A, R): the index in `values` of each row's value
+    first: NDArray[np.int64]  # (A + 1): where the values of each axis begin
     values: NDArray[np.int64]  # (V): the codes that occur, ascending, axis by axis
-    rows: NDArray[np.int64]  # (R): which row of the table each record is
-    costs: NDArray[np.int64]  # (R)
-    by_value: NDArray[np.int64]  # (V): what each value costs with the box at hand
-    change: NDArray[np.int64]  # (V): scratch
-    by_code: NDArray[np.int64]  # scratch, as long as the largest tree has codes
-    box: NDArray[np.int64]  # (2, A): lowest and highest code of the box at hand
+    rows: NDArray[np.int64]  # (R): the number of each row in the table
+    costs: NDArray[np.int64]  # (R): the cost of the current box after adding the row
+    by_value: NDArray[np.int64]  # (V): the cost of the current box, on the axis of the value, after adding the value
+    change: NDArray[np.int64]  # scratch (V)
+    by_code: NDArray[np.int64]  # scratch (codes of the largest tree)
+    box: NDArray[np.int64]  # (2, A): lowest and highest code of the current box
     taken: NDArray[np.bool_]  # (R)
-    out: NDArray[np.int64]  # (R): the records taken since the last `compact`
-    counts: NDArray[np.int64]  # (2): records in the pool, taken ones included; how many of them are taken
+    out: NDArray[np.int64]  # (R): the rows taken since the last `compact`
+    counts: NDArray[np.int64]  # (2): rows in the pool, including those taken; rows taken
 
 
 @kernel
 def set_box(axes: AxisTables, pool: FreeRecords, record: int | np.int64) -> int:
-    """Start a box from one record; its cost."""
+    """Start a box that has one row. Return its cost."""
     cost = 0
     for j in range(pool.indices.shape[0]):
         code = pool.values[pool.indices[j, record]]
@@ -49,7 +50,7 @@ def set_box(axes: AxisTables, pool: FreeRecords, record: int | np.int64) -> int:
 
 @kernel
 def look_up_all(axes: AxisTables, pool: FreeRecords) -> None:
-    """What each record in the pool costs with the box."""
+    """Compute the costs of all rows in the pool for the current box."""
     for j in range(pool.indices.shape[0]):
         begin, end = pool.first[j], pool.first[j + 1]
         costs_here = pool.by_value[begin:end]
@@ -69,7 +70,7 @@ def look_up_all(axes: AxisTables, pool: FreeRecords) -> None:
 
 @kernel
 def widen(axes: AxisTables, pool: FreeRecords, record: int | np.int64) -> int:
-    """Let a record into the box; costs follow on the axes where that changes them. The box's new cost."""
+    """Extend the box to include a row, and update the costs on the axes where the box grew. Return the new cost of the box."""
     total = 0
     costs, change = pool.costs, pool.change
     for j in range(pool.indices.shape[0]):
@@ -95,7 +96,7 @@ def widen(axes: AxisTables, pool: FreeRecords, record: int | np.int64) -> int:
 
 @kernel
 def cheapest(pool: FreeRecords, least: int | np.int64) -> int:
-    """The free record of least cost, the first of equals; -1 if none is free. None costs less than `least`."""
+    """Return the free row with the lowest cost, in a tie the first, or -1 if none is free. No row costs less than `least`."""
     best, best_cost = -1, TAKEN // 2
     costs = pool.costs
     for i in range(pool.counts[FREE]):
@@ -108,7 +109,7 @@ def cheapest(pool: FreeRecords, least: int | np.int64) -> int:
 
 @kernel
 def most_expensive(pool: FreeRecords) -> int:
-    """The free record of highest cost, the first of equals; -1 if none is free."""
+    """Return the free row with the highest cost, in a tie the first, or -1 if none is free."""
     best, best_cost = -1, np.int64(-1)
     costs = pool.costs
     for i in range(pool.counts[FREE]):
@@ -119,7 +120,7 @@ def most_expensive(pool: FreeRecords) -> int:
 
 @kernel
 def free_record(pool: FreeRecords, number: int | np.int64) -> int:
-    """The place of the free record with this number, counted in the pool's order."""
+    """Return the index in the pool of the free row with this number, counting only free rows."""
     record = 0
     while pool.taken[record] or number > 0:
         number -= not pool.taken[record]
@@ -129,6 +130,7 @@ def free_record(pool: FreeRecords, number: int | np.int64) -> int:
 
 @kernel
 def take(pool: FreeRecords, record: int | np.int64) -> None:
+    """Mark a row as taken."""
     pool.costs[record] = TAKEN
     pool.taken[record] = True
     pool.out[pool.counts[OUT]] = record
@@ -137,7 +139,7 @@ def take(pool: FreeRecords, record: int | np.int64) -> None:
 
 @kernel
 def give_back(pool: FreeRecords, many: int | np.int64) -> None:
-    """The last records taken are free again; their costs are only known after the next `look_up_all`."""
+    """Make the last rows taken free again. Their costs are correct only after the next `look_up_all`."""
     for _ in range(many):
         pool.counts[OUT] -= 1
         pool.taken[pool.out[pool.counts[OUT]]] = False
@@ -145,7 +147,10 @@ def give_back(pool: FreeRecords, many: int | np.int64) -> None:
 
 @kernel
 def compact(pool: FreeRecords) -> None:
-    """Close the gaps once a sixteenth of the pool is taken: rarely enough to cost nothing, often enough to gain."""
+    """Remove the rows taken from the pool, once they are a sixteenth of it.
+
+    This is rare enough to cost almost no time, and frequent enough to make the scans faster.
+    """
     total, out = pool.counts[FREE], pool.counts[OUT]
     if out * 16 < total:
         return
@@ -165,7 +170,10 @@ def compact(pool: FreeRecords) -> None:
 
 @kernel
 def _forget_values(pool: FreeRecords) -> None:
-    """Values that only records held which are gone need no cost any more: near-unique columns have as many as records."""
+    """Remove the values that no remaining row has, so that no cost is computed for them.
+
+    A column whose values are nearly unique has almost as many values as rows.
+    """
     free, kept, begin = pool.counts[FREE], 0, np.int64(0)
     number = pool.change
     for j in range(pool.indices.shape[0]):

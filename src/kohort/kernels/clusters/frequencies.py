@@ -1,8 +1,8 @@
-"""Frequency sets of full-domain recodings: how many rows share the same boxes, each column recoded at one level.
+"""Frequency sets of full-domain recodings: how many rows are in the same box, if each column is recoded at one level.
 
-A level publishes every code of a column as a box, and a box is known by its first code. So a class is a row of first codes,
-packed into words as rows are; recoding a column at a higher level replaces one field of each. What is coarse is counted from
-what was counted before, not from the rows.
+A level assigns every code of a column to a box, and the first code of a box identifies it. So a group is a vector of first
+codes, packed into words as rows are. Recoding a column at a higher level replaces its bits in each vector. The groups of a
+higher level are counted from the groups of a lower level, not from the rows.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ def roll_up(
     tables: LevelTables,
     layout: BitLayout,
     words: NDArray[np.uint64],  # IN (words, entries)
-    counts: NDArray[np.int64],  # IN (entries): how many rows share each
+    counts: NDArray[np.int64],  # IN (entries): number of rows of each
     entries: Whole,
-    axes: NDArray[np.int64],  # IN the axes to recode
-    levels: NDArray[np.int64],  # IN the level of each of them; UNUSED = does not count
-    slots: NDArray[np.int32],  # scratch, a power of two, at least twice as many as there are entries
-    class_of: NDArray[np.int64],  # OUT (entries)
-    new_words: NDArray[np.uint64],  # OUT (words, classes)
-    new_counts: NDArray[np.int64],  # OUT (classes)
+    axes: NDArray[np.int64],  # IN: the axes to recode
+    levels: NDArray[np.int64],  # IN: the level of each of them; UNUSED = the axis is ignored
+    slots: NDArray[np.int32],  # scratch: hash table, a power of two, at least twice the number of entries
+    class_of: NDArray[np.int64],  # OUT (entries): the group of each
+    new_words: NDArray[np.uint64],  # OUT (words, groups)
+    new_counts: NDArray[np.int64],  # OUT (groups)
 ) -> Whole:
-    """Recode some axes and count the classes; they are numbered as they are first met."""
+    """Recode some axes and count the groups, numbered in the order of their first entries. Return the number of groups."""
     indices = ONE
     while indices < 2 * entries:
         indices *= 2
@@ -78,6 +78,7 @@ def _recode(
     words: NDArray[np.uint64],  # IN OUT
     at: Whole,
 ) -> None:
+    """Replace the codes of some axes in one entry by the first codes of their boxes."""
     for a in range(axes.size):
         axis = axes[a]
         word, shift, mask = words[layout.word[axis], at], layout.shift[axis], layout.mask[axis]
@@ -90,6 +91,7 @@ def _recode(
 
 @kernel
 def _alike(words: NDArray[np.uint64], one: Whole, other: Whole) -> bool:
+    """Return whether two entries are equal."""
     for w in range(words.shape[0]):  # noqa: SIM110 - numba has no all()
         if words[w, one] != words[w, other]:
             return False
@@ -97,13 +99,16 @@ def _alike(words: NDArray[np.uint64], one: Whole, other: Whole) -> bool:
 
 
 class Stack(NamedTuple):
-    """Frequency sets on the way to a vector: in set a the first a axes are at its levels, the others at their least."""
+    """Frequency sets on the way to a vector of levels. In set a, the first a axes are at their level in the vector.
+
+    The other axes are at their lowest level.
+    """
 
     words: NDArray[np.uint64]  # (axes + 1, words, entries); set 0 is given
     counts: NDArray[np.int64]  # (axes + 1, entries)
     sizes: NDArray[np.int64]  # (axes + 1): how many entries each set has
-    index_of: NDArray[np.int64]  # (axes + 1): where each set lies; sets that are the same lie in one place
-    levels: NDArray[np.int64]  # (axes): of the sets that are there
+    index_of: NDArray[np.int64]  # (axes + 1): where each set is stored; equal sets are stored once
+    levels: NDArray[np.int64]  # (axes): the levels of the stored sets
     slots: NDArray[np.int32]  # scratch, as in `roll_up`
     class_of: NDArray[np.int64]  # scratch (entries)
 
@@ -112,17 +117,20 @@ class Stack(NamedTuple):
 def find_anonymous(
     tables: LevelTables,
     layout: BitLayout,
-    axes: NDArray[np.int64],  # IN the axes that count
-    heights: NDArray[np.int64],  # IN the number of levels of each of them
-    least: NDArray[np.int64],  # IN the least level of each among the candidates: that of set 0
+    axes: NDArray[np.int64],  # IN: the axes that are used
+    heights: NDArray[np.int64],  # IN: the number of levels of each of them
+    least: NDArray[np.int64],  # IN: the lowest level of each among the candidates; set 0 has these levels
     k: int,
-    budget: int,  # rows that may lie in smaller classes
-    candidate: NDArray[np.bool_],  # IN per vector of levels, the last axis the fastest
+    budget: int,  # number of rows that may be in groups smaller than k
+    candidate: NDArray[np.bool_],  # IN: per vector of levels; the last axis changes fastest
     stack: Stack,
-    anonymous: NDArray[np.bool_],  # OUT per vector
+    anonymous: NDArray[np.bool_],  # OUT: per vector of levels
     state: NDArray[np.int64],  # IN state[1] = stop now
 ) -> None:
-    """Which candidates are k-anonymous. A vector comes after all its specialisations: if one is anonymous, so is the vector."""
+    """Find the candidates that are k-anonymous.
+
+    A vector comes after all vectors with lower levels. If one of those is k-anonymous, so is the vector.
+    """
     levels = np.empty(axes.size, np.int64)
     made = 0
     for vector in range(candidate.size):
@@ -158,13 +166,16 @@ def _roll_along(
     made: Whole,
     stack: Stack,
 ) -> Whole:
-    """Make the sets of a vector, each from the one before, where those of the last vector differ; the number of the last."""
+    """Compute the frequency sets of a vector, each from the one before. Return the index of the last set.
+
+    Sets that are the same as for the last vector are not computed again.
+    """
     same = NONE
     while same < made and stack.levels[same] == levels[same]:
         same += 1
     for a in range(same, axes.size):
         stack.levels[a] = levels[a]
-        if levels[a] == least[a]:  # as it is in any set
+        if levels[a] == least[a]:  # the same as in the set before
             stack.index_of[a + 1] = stack.index_of[a]
             continue
         before = stack.index_of[a]

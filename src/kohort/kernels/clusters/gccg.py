@@ -1,4 +1,4 @@
-"""A record and its nearest, cluster by cluster, in the order of the pool."""
+"""Form clusters of a row and its nearest rows, in the order of the pool."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from kohort.kernels.core.widths import AxisTables
 
 @kernel
 def distances(axes: AxisTables, pool: FreeRecords, record: int | np.int64) -> None:
-    """How far every record of the pool is from one of them, as costs."""
+    """Compute the distance of every row of the pool to one of them, as a cost."""
     set_box(axes, pool, record)
     look_up_all(axes, pool)
 
 
 @kernel
 def nearest(pool: FreeRecords, found: NDArray[np.int64], many: int) -> int:
-    """The free records of least cost, the nearest first, of equals the earlier; how many there are, at most `many`."""
+    """Find at most `many` free rows with the lowest cost, the cheapest first; in a tie the earlier one. Return their number."""
     costs, count = pool.costs, 0
     limit = TAKEN // 2
     for i in range(pool.counts[FREE]):
@@ -44,13 +44,16 @@ def centre_and_cluster(
     rules: Rules,
     pool: FreeRecords,
     group: GrowingGroup,
-    sensitive: NDArray[np.int64],  # IN (rows, secrets)
+    sensitive: NDArray[np.int64],  # IN (rows, sensitive)
     beyond_k: bool,
     found: NDArray[np.int64],  # scratch (k)
     labels: NDArray[np.int64],  # OUT (rows)
     state: NDArray[np.int64],  # IN state[1] = stop now; OUT state[0] = rows done
 ) -> int:
-    """The first free record and its k-1 nearest form a cluster, while 2k are free; all that is left is the last."""
+    """Form clusters of the first free row and its k-1 nearest rows, while 2k rows are free. Return the number of clusters.
+
+    The remaining rows are the last cluster. If further promises were made, a cluster grows until it is valid.
+    """
     clusters = 0
     while pool.counts[FREE] - pool.counts[OUT] >= 2 * rules.k and state[1] == 0:
         centre = 0
@@ -65,7 +68,7 @@ def centre_and_cluster(
             record = cheapest_wanted(rules, group, pool, sensitive)
             if record >= 0:
                 admit(rules, group, pool, sensitive, record)
-        if record < 0:  # cannot be grown to stand
+        if record < 0:  # no free row makes it valid
             give_back(pool, group.size[0])
             dismiss(rules, group)
             break

@@ -1,4 +1,4 @@
-"""Groups that grow from a record: to k, and past it while they do not keep what is promised."""
+"""Grow a group from one row to k rows, and further until it satisfies the promises."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from kohort.kernels.core.widths import AxisTables
 
 
 class GrowingGroup(NamedTuple):
-    """The group that grows: who is in it, and what the promise knows of it."""
+    """The group that is being formed: its rows and the tally of its sensitive values."""
 
     tally: Tally
-    members: NDArray[np.int64]  # (rows, secrets): what its records hold, in the order in which they came
-    records: NDArray[np.int64]  # (rows): their places in the pool
-    size: NDArray[np.int64]  # (1): how many they are
-    wanted: NDArray[np.bool_]  # (values): scratch
+    members: NDArray[np.int64]  # (rows, sensitive): values of its rows, in the order in which they were added
+    records: NDArray[np.int64]  # (rows): their indices in the pool
+    size: NDArray[np.int64]  # (1): number of its rows
+    wanted: NDArray[np.bool_]  # scratch (values): whether one more row with the value helps
 
 
 @kernel
 def admit(rules: Rules, group: GrowingGroup, pool: FreeRecords, sensitive: NDArray[np.int64], record: int | np.int64) -> None:
-    """A record of the pool joins the group."""
+    """Add a row of the pool to the group. `record` is its index in the pool."""
     at = group.size[0]
     group.records[at] = record
     for c in range(sensitive.shape[1]):
@@ -38,22 +38,23 @@ def admit(rules: Rules, group: GrowingGroup, pool: FreeRecords, sensitive: NDArr
 
 @kernel
 def is_valid(rules: Rules, group: GrowingGroup) -> bool:
+    """Return whether the group satisfies all promises."""
     sort_present(rules, group.tally)
     return side_is_valid(rules, group.tally, SIDE)
 
 
 @kernel
 def dismiss(rules: Rules, group: GrowingGroup) -> None:
-    """Forget the group."""
+    """Empty the group. The pool does not change."""
     clear(rules, group.tally, group.members, np.int64(0), group.size[0])
     group.size[0] = 0
 
 
 @kernel
 def cheapest_wanted(rules: Rules, group: GrowingGroup, pool: FreeRecords, sensitive: NDArray[np.int64]) -> int:
-    """The free record of least cost that brings the group nearer to its promise; -1 if there is none."""
+    """Return the index of the cheapest free row that brings the group closer to its promises, or -1 if there is none."""
     columns = rules.first.size - 1
-    short = group.tally.sums[SIDE, 0] < rules.k  # of persons: k first, then the rest
+    short = group.tally.sums[SIDE, 0] < rules.k  # first reach k people, then the other promises
     if short:
         group.wanted[:] = True
     else:
@@ -80,15 +81,15 @@ def grow(
     cost: int | np.int64,
     beyond_k: bool,
 ) -> bool:
-    """Let in the record with which the box costs least, until k are in and the promise is kept; whether it is.
+    """Add the row with which the box costs least, until the group has k rows and satisfies the promises. Return whether it does.
 
-    The group holds its first record, the pool's costs belong to its box; `cost` is the box's own.
+    At the start the group has one row, and the costs in the pool are those of its box. `cost` is the cost of the box itself.
     """
     while group.size[0] < rules.k and not rules.persons:
         record = cheapest(pool, cost)
         if record < 0:
             return False
-        if group.size[0] + 1 < rules.k or beyond_k:  # what no further record asks for need not be known
+        if group.size[0] + 1 < rules.k or beyond_k:  # after the last row the costs are not used
             cost = widen(axes, pool, record)
         admit(rules, group, pool, sensitive, record)
     while beyond_k and not is_valid(rules, group):

@@ -1,4 +1,4 @@
-"""Records that are left over join the groups whose loss grows least by them."""
+"""Add the rows that have no group to the groups whose loss grows least."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kohort.kernels.core.group_checks import group_is_valid
 from kohort.kernels.core.promise_rules import Rules, Tally
 from kohort.kernels.core.widths import AxisTables, width
 
-TRIES = 16  # groups that a record is offered to, where its coming may break what the group keeps
+TRIES = 16  # number of groups tried for a row, if adding it can break a promise
 
 
 @kernel
@@ -18,20 +18,20 @@ def join(
     axes: AxisTables,
     rules: Rules,
     tally: Tally,
-    sensitive: NDArray[np.int64],  # IN (rows, secrets)
+    sensitive: NDArray[np.int64],  # IN (rows, sensitive)
     codes: NDArray[np.int64],  # IN (rows, axes)
-    rest: NDArray[np.int64],  # IN: the rows that join, in this order
+    rest: NDArray[np.int64],  # IN: the rows to add, in this order
     beyond_k: bool,
     low: NDArray[np.int64],  # IN OUT (groups, axes)
     high: NDArray[np.int64],  # IN OUT (groups, axes)
     sizes: NDArray[np.int64],  # IN OUT (groups)
     labels: NDArray[np.int64],  # IN OUT (rows)
-    members: NDArray[np.int64],  # scratch (rows, secrets)
+    members: NDArray[np.int64],  # scratch (rows, sensitive)
     state: NDArray[np.int64],  # IN state[1] = stop now; OUT state[0] = rows done
 ) -> None:
-    """Each goes where the total loss grows least, the first of equals, among groups that still stand with it.
+    """Add each row to the group where the total loss grows least and which stays valid; in a tie the first.
 
-    Where none of the nearest does, it goes to the nearest all the same: whoever repairs the groups will merge that one.
+    If none of the nearest groups stays valid, the row joins the nearest one. A later repair merges that group with others.
     """
     groups, none = sizes.size, np.iinfo(np.int64).max
     costs, growth = np.zeros(groups, np.int64), np.empty(groups, np.int64)
@@ -81,6 +81,7 @@ def _chain_is_valid(
     following: NDArray[np.int64],
     members: NDArray[np.int64],  # scratch
 ) -> bool:
+    """Return whether the rows of the chain that begins with `row` are valid as one group."""
     size = np.int64(0)
     while row >= 0:
         for c in range(sensitive.shape[1]):

@@ -1,4 +1,4 @@
-"""Greedy k-member clustering: seed after seed, each group grown to its end before the next begins."""
+"""Greedy k-member clustering: complete one group after the other, each from a seed row."""
 
 from __future__ import annotations
 
@@ -29,16 +29,17 @@ def form_groups(
     rules: Rules,
     pool: FreeRecords,
     group: GrowingGroup,
-    sensitive: NDArray[np.int64],  # IN (rows, secrets)
+    sensitive: NDArray[np.int64],  # IN (rows, sensitive)
     beyond_k: bool,
     random_seeds: bool,
     seed: int,
-    labels: NDArray[np.int64],  # IN OUT (rows), comes in as -1: rows that are left over stay so
+    labels: NDArray[np.int64],  # IN OUT (rows): filled with -1 before the call; rows without a group keep -1
     state: NDArray[np.int64],  # IN state[1] = stop now; OUT state[0] = rows done
 ) -> int:
-    """Form groups while k rows are left and a group can be grown to stand; how many there are.
+    """Form groups while k rows are free and a valid group can be formed. Return the number of groups.
 
-    Seeds are drawn, or lie furthest from the last record taken; the first then from a record drawn, which stays free.
+    Seed rows are drawn at random, or are the rows farthest from the row taken last. In the second case the first seed row is
+    the farthest from a row drawn at random, which stays free.
     """
     groups, drawn = 0, 0
     if pool.counts[FREE] >= rules.k:

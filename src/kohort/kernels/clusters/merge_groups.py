@@ -1,4 +1,4 @@
-"""Groups that may not stand merge with the neighbour that costs least, until all may."""
+"""Merge each invalid group with the group that costs least, until all groups are valid."""
 
 from __future__ import annotations
 
@@ -18,20 +18,23 @@ def merge_failing(
     axes: AxisTables,
     rules: Rules,
     tally: Tally,
-    sensitive: NDArray[np.int64],  # IN (rows, secrets)
+    sensitive: NDArray[np.int64],  # IN (rows, sensitive)
     boxes: NeighbourBoxes,  # IN OUT
-    head: NDArray[np.int64],  # IN OUT (groups): a row of each group
+    head: NDArray[np.int64],  # IN OUT (groups): the first row of its chain
     tail: NDArray[np.int64],  # IN OUT (groups): the last row of its chain
     following: NDArray[np.int64],  # IN OUT (rows): the next row of the chain, or -1
     valid: NDArray[np.bool_],  # IN OUT (groups)
-    goes_to: NDArray[np.int64],  # OUT (groups): the group that each was merged into; comes in as itself
-    until: int,  # groups that are left when it ends at the latest
-    seed: int,  # below 0: the smallest failing group is next, ties lowest number; else one is drawn
-    step: int | np.int64,  # of the random numbers
-    members: NDArray[np.int64],  # scratch (rows, secrets)
+    goes_to: NDArray[np.int64],  # IN OUT (groups): the group that each was merged into; itself before the call
+    until: int,  # stop when only this many groups remain
+    seed: int,  # below 0: take the smallest invalid group, in a tie the lowest number; otherwise draw one at random
+    step: int | np.int64,  # counter of the random numbers
+    members: NDArray[np.int64],  # scratch (rows, sensitive)
     state: NDArray[np.int64],  # IN state[1] = stop now
 ) -> int | np.int64:
-    """Ends when all stand, or few are left; the next step. A group that was merged away counts as one that stands."""
+    """Merge until all groups are valid or only `until` groups remain. Return the next step of the random numbers.
+
+    A group that was merged into another is marked as valid.
+    """
     failing, left = np.int64(0), valid.size
     for group in range(valid.size):
         failing += not valid[group]
@@ -52,7 +55,7 @@ def merge_failing(
         valid[gone] = True
         size = boxes.sizes[boxes.index_of[into]]
         row = head[into]
-        for i in range(size if sensitive.shape[1] > 0 else 0):  # recounted, not added: persons may have rows in both
+        for i in range(size if sensitive.shape[1] > 0 else 0):  # counted again, not added up: people may have rows in both groups
             for c in range(sensitive.shape[1]):
                 members[i, c] = sensitive[row, c]
             row = following[row]
@@ -63,7 +66,7 @@ def merge_failing(
 
 @kernel
 def _smallest(boxes: NeighbourBoxes, valid: NDArray[np.bool_]) -> int:
-    """The failing group with the fewest rows, the first of equals."""
+    """Return the invalid group with the fewest rows; in a tie the first."""
     found, least = -1, np.iinfo(np.int64).max
     for group in range(valid.size):
         if not valid[group] and boxes.sizes[boxes.index_of[group]] < least:
@@ -73,7 +76,7 @@ def _smallest(boxes: NeighbourBoxes, valid: NDArray[np.bool_]) -> int:
 
 @kernel
 def _numbered(valid: NDArray[np.bool_], number: int | np.int64) -> int:
-    """The failing group with this number among the failing ones."""
+    """Return the invalid group with this number, counting only invalid groups."""
     group = 0
     while valid[group] or number > 0:
         number -= not valid[group]

@@ -1,7 +1,7 @@
-"""Groups as boxes, and the one with which another loses least: exact, without looking at most of them.
+"""Find the group whose merge with a given group costs least. The result is exact, but few groups are compared.
 
-Boxes that lie near each other stand in one neighbourhood of a few dozen. No box of a neighbourhood can be nearer than the
-bounds of all of them together, so most neighbourhoods are passed over after one look.
+Boxes that are near each other are in one neighbourhood of a few dozen boxes. No box of a neighbourhood can be nearer than the
+bounding box of the neighbourhood. So most neighbourhoods are skipped after one comparison.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from kohort.kernels.core.widths import AxisTables, number_width, tree_widths, wi
 
 
 class NeighbourBoxes(NamedTuple):
-    """G groups on A axes in N neighbourhoods. Groups stand in places, neighbourhood by neighbourhood."""
+    """G groups on A axes in N neighbourhoods. Groups are stored neighbourhood by neighbourhood; this position is their index."""
 
-    low: NDArray[np.int64]  # (G, A): by place
+    low: NDArray[np.int64]  # (G, A): by index
     high: NDArray[np.int64]  # (G, A)
     sizes: NDArray[np.int64]  # (G)
-    costs: NDArray[np.int64]  # (G): of a row
-    number: NDArray[np.int64]  # (G): the group that stands there; of equals the lowest is taken
-    index_of: NDArray[np.int64]  # (G): by number
-    home: NDArray[np.int64]  # (G): the neighbourhood of each place
-    first: NDArray[np.int64]  # (N): the first place of each neighbourhood
-    many: NDArray[np.int64]  # (N): groups in it; what was merged away leaves a free place behind them
+    costs: NDArray[np.int64]  # (G): cost of one row
+    number: NDArray[np.int64]  # (G): the number of the group at each index; in a tie the lowest number is chosen
+    index_of: NDArray[np.int64]  # (G): by number of the group
+    home: NDArray[np.int64]  # (G): the neighbourhood of each index
+    first: NDArray[np.int64]  # (N): the first index of each neighbourhood
+    many: NDArray[np.int64]  # (N): number of groups in it; groups that were merged into others leave free entries after them
     bounds: NDArray[np.int64]  # (2, A, N): lowest and highest code in it
-    most_expensive: NDArray[np.int64]  # (N): the highest of its groups' costs
-    smallest: NDArray[np.int64]  # (N): the fewest rows of its groups
-    least_cost: NDArray[np.int64]  # (N): scratch
-    by_code: NDArray[np.int64]  # (A, codes of the largest tree): scratch; what the group at hand costs with each
+    most_expensive: NDArray[np.int64]  # (N): the highest cost of its groups
+    smallest: NDArray[np.int64]  # (N): the smallest size of its groups
+    least_cost: NDArray[np.int64]  # scratch (N)
+    by_code: NDArray[np.int64]  # scratch (A, codes of the largest tree): cost of the current group after adding each code
 
 
 @kernel
 def update_neighbourhood(boxes: NeighbourBoxes, neighbourhood: int | np.int64) -> None:
-    """What is known of a neighbourhood as a whole, after one of its groups changed."""
+    """Update bounds, highest cost and smallest size of a neighbourhood after one of its groups changed."""
     begin = boxes.first[neighbourhood]
     boxes.most_expensive[neighbourhood] = 0
     boxes.smallest[neighbourhood] = np.iinfo(np.int64).max
@@ -51,7 +51,10 @@ def update_neighbourhood(boxes: NeighbourBoxes, neighbourhood: int | np.int64) -
 
 @kernel
 def nearest(axes: AxisTables, boxes: NeighbourBoxes, one: int | np.int64) -> int:
-    """The place of the group with which the total loss grows least, of equals the lowest number; -1 if there is none."""
+    """Return the index of the group whose merge increases the total loss least, or -1 if there is no other group.
+
+    In a tie the lowest group number is chosen.
+    """
     _bound_neighbourhoods(axes, boxes, one)
     best, least = -1, np.iinfo(np.int64).max
     home, size, own = boxes.home[one], boxes.sizes[one], boxes.costs[one]
@@ -66,7 +69,10 @@ def nearest(axes: AxisTables, boxes: NeighbourBoxes, one: int | np.int64) -> int
 
 @kernel
 def _bound_neighbourhoods(axes: AxisTables, boxes: NeighbourBoxes, one: int | np.int64) -> None:
-    """What a row costs at least, together with any group of each neighbourhood: as if that began right at the bounds."""
+    """Compute, for each neighbourhood, a lower bound for the cost of one row after a merge with any of its groups.
+
+    The bound assumes that the other group lies at the nearest end of the neighbourhood's bounds.
+    """
     costs, by_code = boxes.least_cost, boxes.by_code
     down, up, coarse_down, coarse_up = axes.down, axes.up, axes.coarse_down, axes.coarse_up
     costs[:] = 0
@@ -93,7 +99,7 @@ def _bound_neighbourhoods(axes: AxisTables, boxes: NeighbourBoxes, one: int | np
 def _within(
     axes: AxisTables, boxes: NeighbourBoxes, one: int | np.int64, neighbourhood: int | np.int64, best: int, least: int
 ) -> tuple[int, int]:
-    """The nearest so far, after a look at the groups of one neighbourhood."""
+    """Compare the groups of one neighbourhood with the best one so far. Return the better one and the growth of the loss."""
     begin, size, own = boxes.first[neighbourhood], boxes.sizes[one], boxes.costs[one]
     lows, highs, numeric, by_code = boxes.low, boxes.high, axes.numeric, boxes.by_code
     down, up, coarse_down, coarse_up = axes.down, axes.up, axes.coarse_down, axes.coarse_up
@@ -105,7 +111,7 @@ def _within(
         growth = -(size * own + boxes.sizes[at] * boxes.costs[at])
         for j in range(lows.shape[1]):
             if not numeric[j]:
-                # The common ancestors with both ends lie on one path up: the higher one is that of all.
+                # The common ancestors with both ends are on one path to the root. The higher one is the common ancestor of all.
                 growth += rows * max(by_code[j, lows[at, j]], by_code[j, highs[at, j]])
             else:
                 low, high = min(lows[one, j], lows[at, j]), max(highs[one, j], highs[at, j])
@@ -125,9 +131,9 @@ def _within(
 
 @kernel
 def merge(axes: AxisTables, boxes: NeighbourBoxes, into: int | np.int64, gone: int | np.int64) -> None:
-    """The group at one place takes in that at another; the last of the other's neighbourhood moves into the gap.
+    """Merge the group at index `gone` into the group at index `into`. The merged group keeps the lower of both numbers.
 
-    It may be the one that took it in. The group keeps the lower of both numbers.
+    The last group of the neighbourhood of `gone` moves to the index `gone`. This may be the merged group itself.
     """
     if boxes.number[gone] < boxes.number[into]:
         boxes.number[gone], boxes.number[into] = boxes.number[into], boxes.number[gone]

@@ -1,7 +1,7 @@
-"""Groups improved: one and some of its nearest are pooled, the pool is cut anew, and what loses less is kept.
+"""Improve groups: pool a group with some of its nearest groups, cut the pool again, and keep the result if it loses less.
 
-A cell is a set of groups that lie near each other. Cells have no group in common, so it does not matter in which order, or by
-how many threads, they are worked on.
+A cell is a set of groups that are near each other. Each group is in one cell only. So the result does not depend on the order
+of the cells, or on the number of threads.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from kohort.kernels.cuts.gain_cuts import Promised, is_valid, split
 
 
 class Search(NamedTuple):
-    """How thoroughly to look."""
+    """How thorough the search is."""
 
-    partners: int  # groups that one is pooled with
-    nearby: int  # the nearest among which they are drawn
-    tries: int  # cuts of a pool: straight ones and boxes by turns, the first of each without noise
-    steps: int  # axes by which a box is narrowed, at most
-    noise: float
-    tolerance: float  # by which share a pool may become dearer
+    partners: int  # number of groups that a group is pooled with
+    nearby: int  # partners are drawn from this many nearest groups
+    tries: int  # attempts to cut a pool: straight cuts and boxes in turn, the first of each without noise
+    steps: int  # largest number of axes by which a box is narrowed
+    noise: float  # as in `gain_cuts.split`
+    tolerance: float  # share by which the cost of a pool may grow
 
 
 class GroupCell(NamedTuple):
-    """Groups in slots, S of them; a slot without rows is free."""
+    """The groups of one cell in S slots. A slot without rows is free."""
 
     low: NDArray[np.int64]  # (S, axes)
     high: NDArray[np.int64]  # (S, axes)
     sizes: NDArray[np.int64]  # (S)
-    costs: NDArray[np.int64]  # (S): of a row
-    head: NDArray[np.int64]  # (S): a row of each, or -1
+    costs: NDArray[np.int64]  # (S): cost of one row
+    head: NDArray[np.int64]  # (S): the first row of the group's chain, or -1
     following: NDArray[np.int64]  # (rows): the next row of the same group, or -1
     found: NDArray[np.int64]  # scratch: slots that are near, or pooled
-    growth: NDArray[np.int64]  # scratch: by how much the loss would grow with them
+    growth: NDArray[np.int64]  # scratch: growth of the loss if merged with each slot in `found`
     box: NDArray[np.int64]  # scratch (2, axes)
     rows: NDArray[np.int64]  # scratch: the rows of a pool
-    best: NDArray[np.int64]  # scratch: the part of each
+    best: NDArray[np.int64]  # scratch: the part of each row of a pool, in the best cut so far
 
 
 @kernel
@@ -53,15 +53,15 @@ def improve_cell(
     codes: NDArray[np.integer],  # IN (rows, axes)
     order: NDArray[np.int64],  # IN: rows, group by group
     first: NDArray[np.int64],  # IN (groups + 1)
-    groups: NDArray[np.int64],  # IN: those of the cell
+    groups: NDArray[np.int64],  # IN: the groups of the cell
     search: Search,
     seed: int,
     workspace: CutWorkspace,
     following: NDArray[np.int64],  # scratch (rows)
-    labels: NDArray[np.int64],  # OUT: of the cell's rows, numbered within the cell, with gaps
+    labels: NDArray[np.int64],  # OUT: groups of the cell's rows, numbered within the cell, with gaps
     state: NDArray[np.int64],  # IN state[1] = stop now
 ) -> int:
-    """Open a pool around every group; how many slots are in use."""
+    """Pool every group of a cell with its neighbours once. Return the number of slots in use."""
     cell = _set_up(axes, k, codes, order, first, groups, search, workspace.order.size, following)
     rng_state, used = np.array([hashed(seed, groups[0])], np.uint64), groups.size
     for slot in range(used):
@@ -79,7 +79,7 @@ def improve_cell(
             continue
         rows = cell.rows[:many]
         lay_out(axes, codes, rows, workspace)
-        if promised is not None and not is_valid(promised, rows, workspace, 0, many):  # what is not cut must stand too
+        if promised is not None and not is_valid(promised, rows, workspace, 0, many):  # it may remain uncut
             continue
         parts = _recut(k, promised, cell, rows, pooled, search, workspace, rng_state)
         if parts > 0:
@@ -104,7 +104,7 @@ def _set_up(
     largest: int,
     following: NDArray[np.int64],
 ) -> GroupCell:
-    """The groups in slots; there is room for as many as the rows could make."""
+    """Put the groups into slots. There are enough slots for the largest number of groups that the rows can form."""
     rows = 0
     for group in groups:
         rows += first[group + 1] - first[group]
@@ -131,7 +131,7 @@ def _set_up(
 
 @kernel
 def _bound(axes: AxisTables, codes: NDArray[np.integer], cell: GroupCell, slot: int | np.int64) -> None:
-    """Size, box and cost of a group, from its rows."""
+    """Compute size, box and cost of a group from its rows."""
     low, high, following, row, size = cell.low, cell.high, cell.following, cell.head[slot], 0
     for j in range(codes.shape[1]):
         low[slot, j], high[slot, j] = np.iinfo(np.int64).max, 0
@@ -157,7 +157,10 @@ def _pool(
     search: Search,
     rng_state: NDArray[np.uint64],
 ) -> int:
-    """A group and some of those near to it, or near to one of its records, which may find its place there; how many they are."""
+    """Choose a group and some of its nearest groups. Return how many were chosen, or 0 if they have too many rows.
+
+    The distance is measured from the group or from one of its rows, with equal chance: a single row may fit into another group.
+    """
     box, found, size, own = cell.box, cell.found, cell.sizes[slot], cell.costs[slot]
     if chance(rng_state) < 0.5:
         box[0], box[1] = cell.low[slot], cell.high[slot]
@@ -170,7 +173,7 @@ def _pool(
         size, own = np.int64(1), np.int64(0)
     near = _nearest(axes, cell, used, slot, size, own, search.nearby)
     pooled, records = 0, cell.sizes[slot]
-    for i in range(near):  # drawn one by one; those that would make the pool too large are passed over
+    for i in range(near):  # drawn one by one; groups that would make the pool too large are skipped
         other = i + np.int64(chance(rng_state) * (near - i))
         found[i], found[other] = found[other], found[i]
         if pooled < search.partners and records + cell.sizes[found[i]] <= cell.rows.size:
@@ -183,7 +186,10 @@ def _pool(
 
 @kernel
 def _nearest(axes: AxisTables, cell: GroupCell, used: int, but: int, size: int | np.int64, own: int | np.int64, many: int) -> int:
-    """The groups with which the loss of a box of this size and cost grows least, the nearest first; how many they are."""
+    """Find the groups whose merge with the box increases the loss least, sorted by this growth. Return their number.
+
+    `size` and `own` are the rows of the box and the cost of one of them.
+    """
     numeric, starts, lengths, heights, fulls = axes.numeric, axes.start, axes.size, axes.height, axes.full
     scales, coarse_froms, down, up = axes.scale, axes.coarse_from, axes.down, axes.up
     coarse_down, coarse_up, ancestors, node_cost = axes.coarse_down, axes.coarse_up, axes.ancestors, axes.node_cost
@@ -237,7 +243,7 @@ def _recut(
     workspace: CutWorkspace,
     rng_state: NDArray[np.uint64],
 ) -> int:
-    """The best of several cuts of the pool: how many parts it has, or 0 if the pool stays as it is."""
+    """Cut the pool several times and keep the best result. Return its number of parts, or 0 if the pool stays unchanged."""
     limit, parts, order, best = np.int64(0), 0, workspace.order, cell.best
     for i in range(pooled):
         limit += cell.costs[cell.found[i]] * cell.sizes[cell.found[i]]
@@ -259,7 +265,7 @@ def _recut(
 def _put_back(
     axes: AxisTables, codes: NDArray[np.integer], cell: GroupCell, used: int, pooled: int, many: int, parts: int
 ) -> int:
-    """The parts become groups, in the slots of the pool first; how many slots are in use then."""
+    """Turn the parts into groups, first in the slots of the pool. Return the number of slots then in use."""
     for i in range(pooled):
         cell.sizes[cell.found[i]], cell.costs[cell.found[i]], cell.head[cell.found[i]] = 0, 0, -1
     free, slot = np.int64(0), np.int64(0)

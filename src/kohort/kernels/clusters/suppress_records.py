@@ -1,8 +1,9 @@
-"""Which record to leave out next: the one without which the release loses least.
+"""Suppress rows: next the row whose removal lowers the total loss most.
 
-Only a record that alone holds the lowest or the highest code of its group on some axis can make the box smaller. So each group
-has its members in the order of every axis, and looks at the two ends. The best record of each group stands in a tournament
-of groups, so that after a removal one group and its path to the top are renewed. Members are numbered group by group.
+The box of a group becomes smaller only without a row that is the only one with the lowest or the highest code of the group on
+some axis. So the members of each group are sorted by every axis, and only the two ends are checked. A tournament tree over the
+groups holds the best row of each group. After a removal, only one group and its path to the root are updated. Members are
+numbered group by group.
 """
 
 from __future__ import annotations
@@ -16,26 +17,26 @@ from kohort.kernels import kernel
 from kohort.kernels.core.promise_rules import Rules, Tally, Whole, clear, cross, enter, side_is_valid, sort_present
 from kohort.kernels.core.widths import AxisTables, width
 
-NOTHING = 0  # a gain that is none
-IN, OUT = np.int64(0), np.int64(1)  # sides of the tally: who stays, and who is tried without
+NOTHING = 0  # no gain
+IN, OUT = np.int64(0), np.int64(1)  # sides of the tally: rows that stay in the group, rows that are removed
 
 
 class GroupMembers(NamedTuple):
-    """The members of all groups, one group after the other."""
+    """The members of all groups, group by group."""
 
     first: NDArray[np.int64]  # (groups + 1): where each group begins
-    rows: NDArray[np.int64]  # (members): their rows, ascending in each group
+    rows: NDArray[np.int64]  # (members): their row numbers, ascending in each group
     codes: NDArray[np.unsignedinteger]  # (members, axes)
-    sensitive: NDArray[np.int64]  # (members, secrets)
-    sorted: NDArray[np.int64]  # (axes, members): each group's members by their code
-    ends: NDArray[np.int64]  # IN OUT (groups, axes, 2): the places in `sorted` of the lowest and the highest that is still in
-    sizes: NDArray[np.int64]  # IN OUT (groups): members still in
-    gone: NDArray[np.bool_]  # IN OUT (members)
+    sensitive: NDArray[np.int64]  # (members, sensitive)
+    sorted: NDArray[np.int64]  # (axes, members): the members of each group, sorted by code
+    ends: NDArray[np.int64]  # IN OUT (groups, axes, 2): indices in `sorted` of the lowest and highest member not suppressed
+    sizes: NDArray[np.int64]  # IN OUT (groups): members not suppressed
+    gone: NDArray[np.bool_]  # IN OUT (members): whether suppressed
 
 
 @kernel
 def _next_in(members: GroupMembers, axis: int, index: Whole, step: int) -> int | np.int64:
-    """The next place from here on whose member is still in."""
+    """Return the next index in `sorted`, from `index` on, whose member is not suppressed."""
     while members.gone[members.sorted[axis, index]]:
         index += step
     return index
@@ -45,7 +46,10 @@ def _next_in(members: GroupMembers, axis: int, index: Whole, step: int) -> int |
 def _look_at_ends(
     axes: AxisTables, members: GroupMembers, group: Whole, costs: NDArray[np.int64], alone: NDArray[np.int64]
 ) -> None:
-    """Per axis: what the group costs, and would without the only lowest and without the only highest member; who those are."""
+    """Compute, per axis, the cost of the group, and its cost without the only lowest and without the only highest member.
+
+    `alone` gets these two members, or -1 where several members share the lowest or highest code.
+    """
     for j in range(members.codes.shape[1]):
         low = _next_in(members, j, members.ends[group, j, 0], 1)
         high = _next_in(members, j, members.ends[group, j, 1], -1)
@@ -68,12 +72,15 @@ def _best_of_group(
     tally: Tally,
     members: GroupMembers,
     group: Whole,
-    requested: bool,  # whether more than rows must be counted
+    requested: bool,  # whether promises other than k were made
     loaded: NDArray[np.int64],  # IN OUT (1): the group in the tally, or -1
     costs: NDArray[np.int64],  # scratch (axes, 3)
     alone: NDArray[np.int64],  # scratch (axes, 2)
 ) -> tuple[int, int | np.int64]:
-    """How much the total loss falls without one member of the group, and which; it counts as lost in every cell."""
+    """Return the largest fall of the total loss without one member of the group, and that member, or -1 if there is none.
+
+    A suppressed row counts with the full loss in every cell.
+    """
     best, who = NOTHING, np.int64(-1)
     size = members.sizes[group]
     if size < 2 or (size <= rules.k and not rules.persons):
@@ -99,7 +106,10 @@ def _best_of_group(
 def _is_valid_without(
     rules: Rules, tally: Tally, members: GroupMembers, group: Whole, one: Whole, loaded: NDArray[np.int64]
 ) -> bool:
-    """Whether a group may stand without a member. The tally keeps the last group, as it is often asked again."""
+    """Return whether a group is valid without one member.
+
+    The group stays in the tally, because the next call is often for the same group.
+    """
     if loaded[0] != group:
         if loaded[0] >= 0:
             clear(rules, tally, members.sensitive, members.first[loaded[0]], members.first[loaded[0] + 1])
@@ -122,9 +132,9 @@ def suppress(
     members: GroupMembers,
     requested: bool,
     budget: int,
-    state: NDArray[np.int64],  # OUT state[0] = left out; IN state[1] = stop now
+    state: NDArray[np.int64],  # OUT state[0] = suppressed rows; IN state[1] = stop now
 ) -> None:
-    """Leave members out, one after the other, while the total loss falls; ties lowest row."""
+    """Suppress one row after the other, up to `budget` rows, while the total loss falls; in a tie the lowest row number."""
     groups, dimensions = members.sizes.size, members.codes.shape[1]
     costs, alone = np.empty((dimensions, 3), np.int64), np.empty((dimensions, 2), np.int64)
     loaded = np.full(1, -1, np.int64)
@@ -132,7 +142,7 @@ def suppress(
     leaves = 1
     while leaves < groups:
         leaves *= 2
-    winner = np.full(2 * leaves, -1, np.int64)  # per node of the tournament: the group with the best record below it
+    winner = np.full(2 * leaves, -1, np.int64)  # per node of the tournament tree: the group with the best row below it
     for group in range(groups):
         if state[1] != 0:
             return
@@ -157,7 +167,7 @@ def suppress(
 
 @kernel
 def _better(one: Whole, two: Whole, gains: NDArray[np.int64], best: NDArray[np.int64], rows: NDArray[np.int64]) -> int | np.int64:
-    """Of two groups the one whose best record gains more; ties lowest row."""
+    """Return which of two groups has the row with the larger gain; in a tie the lowest row number."""
     if one < 0 or two < 0:
         return max(one, two)
     if best[one] < 0 or best[two] < 0:

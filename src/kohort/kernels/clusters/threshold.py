@@ -1,4 +1,4 @@
-"""Groups that grow while their box stays small enough."""
+"""Form groups that grow while the cost of their box is within a limit."""
 
 from __future__ import annotations
 
@@ -29,14 +29,17 @@ def grow_within(
     rules: Rules,
     pool: FreeRecords,
     group: GrowingGroup,
-    sensitive: NDArray[np.int64],  # IN (rows, secrets)
-    limit: int,  # what a row of a group may cost
+    sensitive: NDArray[np.int64],  # IN (rows, sensitive)
+    limit: int,  # largest cost of one row in a group
     seed: int,
-    labels: NDArray[np.int64],  # OUT (rows): every group's number, in the order in which they were made
-    valid: NDArray[np.bool_],  # OUT (rows): for each group, whether it keeps the promise
+    labels: NDArray[np.int64],  # OUT (rows): the group of each row, numbered in the order of creation
+    valid: NDArray[np.bool_],  # OUT (rows): for each group, whether it satisfies the promises
     state: NDArray[np.int64],  # IN state[1] = stop now; OUT state[0] = rows done
 ) -> int:
-    """From each drawn record let in the cheapest while the box costs no more than the limit; how many groups there are."""
+    """Draw a row and add the cheapest free rows while the cost of the box is within the limit. Repeat until no row is free.
+
+    Return the number of groups.
+    """
     groups = 0
     while pool.counts[FREE] > pool.counts[OUT] and state[1] == 0:
         record = free_record(pool, below(seed, groups, pool.counts[FREE] - pool.counts[OUT]))

@@ -1,4 +1,4 @@
-"""Towards a promise: which further values would bring a group nearer to what it does not keep yet."""
+"""Find the sensitive values that bring a group closer to the promises that it does not satisfy yet."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ NOISE = 1e-11
 
 @kernel
 def mark_wanted(rules: Rules, tally: Tally, wanted: NDArray[np.bool_]) -> None:
-    """Per value: whether one more row that holds it helps its column, or is at least welcome there.
+    """Mark the values of which one more row improves their column, or at least does not harm it.
 
-    Too few different values: one that is not there. A share too large: one whose own share may still grow. Too unevenly
-    mixed: one that is not the most frequent. Too far from the table: one that is rarer here than in the table.
+    Too few different values: values that the group does not have. A share is out of bounds: values whose share may still grow,
+    or, if a share is too small, values that are rarer here than in the table. Too uneven: values that are not the most frequent.
+    Too far from the table: values that are rarer here than in the table.
     """
     columns = rules.first.size - 1
     for c in range(columns):

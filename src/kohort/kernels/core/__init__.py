@@ -1,1 +1,1 @@
-"""Kernels that every method needs: widths, boxes, promises, random numbers."""
+"""Kernels that all methods use: widths, boxes, checks of promises, random numbers."""

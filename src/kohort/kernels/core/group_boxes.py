@@ -1,4 +1,4 @@
-"""Boxes of clusters, and rows grouped by cluster."""
+"""Boxes of groups, their costs, and rows sorted by group."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from kohort.kernels.core.widths import AxisTables, width
 @kernel
 def bound_members(
     codes: NDArray[np.unsignedinteger],  # IN (rows, axes)
-    labels: NDArray[np.int64],  # IN (rows); rows below 0 are left out
-    low: NDArray[np.integer],  # OUT (clusters, axes), comes in as the largest code
-    high: NDArray[np.integer],  # OUT (clusters, axes), comes in as zeros
+    labels: NDArray[np.int64],  # IN (rows): the group of each row; rows with a label below 0 are skipped
+    low: NDArray[np.integer],  # IN OUT (groups, axes): filled with the largest code before the call
+    high: NDArray[np.integer],  # IN OUT (groups, axes): filled with zeros before the call
 ) -> None:
-    """Smallest and largest code of each cluster on each axis."""
+    """Find the smallest and largest code of each group on each axis."""
     rows, axes = codes.shape
     for i in range(rows):
         label = labels[i]
@@ -30,11 +30,11 @@ def bound_members(
 
 @kernel
 def group_rows(
-    labels: NDArray[np.int64],  # IN (rows); rows below 0 are left out
-    first: NDArray[np.int64],  # IN OUT (clusters + 1): where each cluster begins in `order`; ends one cluster further
-    order: NDArray[np.int64],  # OUT (rows): the rows, cluster by cluster, each cluster's in row order
+    labels: NDArray[np.int64],  # IN (rows): the group of each row; rows with a label below 0 are skipped
+    first: NDArray[np.int64],  # IN OUT (groups + 1): where each group begins in `order`; on return, where each group ends
+    order: NDArray[np.int64],  # OUT (rows): the rows, group by group, in row order within each group
 ) -> None:
-    """A counting sort of rows by label. On return `first[c]` is the end of cluster c."""
+    """Sort rows by label, with a counting sort. On return `first[g]` is the end of group g."""
     for i in range(labels.size):
         if labels[i] >= 0:
             order[first[labels[i]]] = i
@@ -48,7 +48,7 @@ def box_costs(
     high: NDArray[np.int64],  # IN (boxes, axes)
     costs: NDArray[np.int64],  # OUT (boxes)
 ) -> None:
-    """What a row of each box costs."""
+    """Compute the cost of one row in each box."""
     for box in range(low.shape[0]):
         costs[box] = 0
         for j in range(low.shape[1]):

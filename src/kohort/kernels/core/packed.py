@@ -1,4 +1,4 @@
-"""Rows packed into 64-bit words: the codes of the axes, and what a promise must know of each row, move together."""
+"""Rows packed into 64-bit words. The codes of a row and the values that promises need are moved together."""
 
 from __future__ import annotations
 
@@ -11,17 +11,20 @@ from kohort.kernels import kernel
 
 
 class BitLayout(NamedTuple):
-    """Where each code lies in a packed row: the axes first, then the sensitive values, the person and the pairs."""
+    """Bit positions of each column in a packed row: first the axes, then the sensitive values, the person and the pairs."""
 
-    axes: int
-    word: NDArray[np.int64]
-    shift: NDArray[np.uint64]
-    mask: NDArray[np.uint64]
+    axes: int  # number of axes
+    word: NDArray[np.int64]  # per column: the word that holds it
+    shift: NDArray[np.uint64]  # per column: its lowest bit in the word
+    mask: NDArray[np.uint64]  # per column: ones for each of its bits, before the shift
 
 
 @kernel
 def pack(codes: NDArray[np.integer], layout: BitLayout, begin: int, words: NDArray[np.uint64]) -> None:
-    """Pack (rows, columns) codes into (words, rows) as the layout's columns from `begin` on; the bits come in as zeros."""
+    """Pack (rows, columns) codes into (words, rows), as the columns of the layout from `begin` on.
+
+    The bits of these columns must be zero before the call.
+    """
     rows, columns = codes.shape
     for j in range(columns):
         column, shift = words[layout.word[begin + j]], layout.shift[begin + j]

@@ -1,9 +1,13 @@
-"""May a group of rows stand? Asked of a tally, which follows the group as rows enter and leave it.
+"""Check whether a group of rows is valid, with a tally that is updated as rows are added to the group or removed from it.
 
-The values of all sensitive columns are numbered through, column by column. A tally has two sides, what lies left and right
-of a cut; a group that is not cut uses one. Where persons have several rows, a person counts once, and so does each value
-that the person holds: the tally then also knows how many rows each person, and each (person, value), has on each side.
-What changes with one row is kept up to date; what depends on every share is worked out when asked, over the values present.
+`sensitive` is an array (rows, sensitive). Its columns hold one value per sensitive column. The values of all sensitive columns
+are numbered consecutively, column by column. If people have several rows, further columns hold the number of the person and,
+per sensitive column, the number of the pair (person, value). A person then counts once, and so does each value of the person.
+The tally then also counts the rows of each person, and of each pair, on each side.
+
+A tally has two sides, left and right of a cut. A group that is not cut uses one side.
+Counts that change with one row are updated at once. Measures that depend on all shares are computed when a check needs them,
+from the values that occur in the group.
 """
 
 from __future__ import annotations
@@ -15,57 +19,58 @@ from numpy.typing import NDArray
 
 from kohort.kernels import kernel
 
-EQUAL, ORDERED, TREE = 0, 1, 2  # ground distances of t-closeness
-NOISE = 1e-11  # of shares and entropies: sums of doubles; the audit allows for more, so that it never differs
+EQUAL, ORDERED, TREE = 0, 1, 2  # distances between two values, for t-closeness
+NOISE = 1e-11  # rounding error allowed in shares and entropies. The audit allows more, so it never rejects what passes here.
 
 
-BOUNDED, ENTROPY, RECURSIVE_L, RECURSIVE_C, T, DISTANCE, TREE_BASE = range(7)  # what is asked of a column: places in `of_column`
-MOST_OF_SIZE, MOST, LEAST, SHARE, UP_TO = range(5)  # what is asked and known of a value: places in `of_value`
-WEIGHT, NODE_SHARE = range(2)  # of a node: places in `of_node`
+BOUNDED, ENTROPY, RECURSIVE_L, RECURSIVE_C, T, DISTANCE, TREE_BASE = range(7)  # columns of `Rules.of_column`
+MOST_OF_SIZE, MOST, LEAST, SHARE, UP_TO = range(5)  # columns of `Rules.of_value`
+WEIGHT, NODE_SHARE = range(2)  # columns of `Rules.of_node`
 
 Whole = int | np.int64
 
 
 class Rules(NamedTuple):
-    """A promise bound to a table. C sensitive columns, V values, N nodes of their trees.
+    """The promises for one table as plain numbers. C sensitive columns, V values, N nodes of their trees.
 
-    Few arrays, as numba takes its time, compiling and calling, for each array of a tuple.
+    Few arrays, because numba needs time for each array of a tuple, when it compiles and at each call.
     """
 
     k: int
     persons: bool
-    shares_count: bool  # False: sizes and numbers of different values are all that is promised
+    shares_count: bool  # False: the promises limit only group sizes and numbers of different values
     first: NDArray[np.int64]  # (C + 1): where each column's values begin
-    least_distinct: NDArray[np.int64]  # (C): different values that a group must hold
-    of_column: NDArray[np.float64]  # (C, 7): BOUNDED 1 if shares have bounds; the least ENTROPY; RECURSIVE_L; RECURSIVE_C; the
-    #   largest T; its DISTANCE; TREE_BASE, that of a group without any value. Below 0 where nothing is asked.
-    of_value: NDArray[
-        np.float64
-    ]  # (V, 5): largest share of the group's size, MOST_OF_SIZE, and of the column's counts, MOST; the
-    #   smallest, LEAST, where present; SHARE in the table; UP_TO, that of its column's values up to this one
-    up_to_before: NDArray[np.float64]  # (V + C): the sum of UP_TO before each value; one entry more a column
-    path: NDArray[np.int64]  # (V + 1): where each value's nodes, from the leaf up without the root, begin in `nodes`
+    least_distinct: NDArray[np.int64]  # (C): how many different values a group must have
+    of_column: NDArray[np.float64]  # (C, 7): BOUNDED, 1 if shares have bounds; the smallest allowed ENTROPY; RECURSIVE_L and
+    #   RECURSIVE_C; the largest allowed T; its DISTANCE; TREE_BASE, the tree distance of a group without values to the table.
+    #   A number below 0 means that the promise was not requested.
+    of_value: NDArray[np.float64]  # (V, 5): MOST_OF_SIZE, largest share of the group's size; MOST, largest share of the counts
+    #   of the column; LEAST, smallest share if the value is present; SHARE, share in the table; UP_TO, cumulative share in
+    #   the table of the column's values up to this one
+    up_to_before: NDArray[np.float64]  # (V + C): the sum of UP_TO before each value; one entry more per column
+    path: NDArray[np.int64]  # (V + 1): where the nodes of each value begin in `nodes`, from the leaf up, without the root
     nodes: NDArray[np.int64]
-    of_node: NDArray[np.float64]  # (N, 2): WEIGHT, half the step in height above it over the tree's height; its NODE_SHARE
+    of_node: NDArray[np.float64]  # (N, 2): WEIGHT, half the height difference to its parent divided by the height of the tree;
+    #   NODE_SHARE, the share of its values in the table
 
 
 class Tally(NamedTuple):
-    """Scratch of one thread. Everything is zero between two groups."""
+    """Counts of one group, on two sides of a cut. One thread uses it. All counts are zero between two groups."""
 
-    sums: NDArray[np.int64]  # (2, 1 + 2C): size in rows or persons; the counts' sum of each column; its different values
-    counts: NDArray[np.int64]  # (2, V): how often each value is there, or how many persons hold it
-    rows_of: NDArray[np.int32]  # (2, persons and pairs): rows of each person, then of each (person, value)
-    present: NDArray[np.int64]  # (V): each column's values in the group, from `first` of the column on
-    listed: NDArray[np.int64]  # (C): how many those are
+    sums: NDArray[np.int64]  # (2, 1 + 2C): size in rows or people; per column the sum of counts; per column the different values
+    counts: NDArray[np.int64]  # (2, V): number of rows, or people, with each value
+    rows_of: NDArray[np.int32]  # (2, people and pairs): rows of each person, then of each pair (person, value)
+    present: NDArray[np.int64]  # (V): the values of each column that occur in the group, from `first` of the column on
+    listed: NDArray[np.int64]  # (C): how many values of each column are in `present`
     largest: NDArray[np.int64]  # scratch: the largest counts of a column
-    mass: NDArray[np.float64]  # (N): scratch: shares below each node
+    mass: NDArray[np.float64]  # scratch (N): share of the group below each node
 
 
 @kernel
 def enter(
     rules: Rules, tally: Tally, sensitive: NDArray[np.int64], begin: int | np.int64, end: int | np.int64, side: int | np.int64
 ) -> None:
-    """Rows come to a side; (rows, secrets) = the value in each column, then, with persons, the person and the pairs."""
+    """Add the rows begin..end of `sensitive` to one side of the tally."""
     columns = rules.first.size - 1
     sums, counts, rows_of = tally.sums, tally.counts, tally.rows_of
     for i in range(begin, end):
@@ -85,15 +90,18 @@ def enter(
 
 @kernel
 def cross(
-    sums: NDArray[np.int64],  # IN OUT the tally's
-    counts: NDArray[np.int64],  # IN OUT the tally's
-    rows_of: NDArray[np.int32],  # IN OUT the tally's
+    sums: NDArray[np.int64],  # IN OUT: of the tally
+    counts: NDArray[np.int64],  # IN OUT: of the tally
+    rows_of: NDArray[np.int32],  # IN OUT: of the tally
     sensitive: NDArray[np.int64],
     begin: Whole,
     end: Whole,
     to: Whole,
 ) -> None:
-    """Rows come to a side from the other: what is present stays so. Takes no more than it needs: it is called for every value."""
+    """Move the rows begin..end from the other side to side `to`. The list of values present does not change.
+
+    It takes single arrays, not the whole tally, to keep calls cheap: it is called for every value.
+    """
     columns = (sums.shape[1] - 1) // 2
     persons = sensitive.shape[1] > columns
     off = 1 - to
@@ -118,19 +126,24 @@ def cross(
 
 @kernel
 def _one_more(rows_of: NDArray[np.int32], side: Whole, who: Whole) -> bool:
+    """Count one row more of a person or pair. Return whether it is the first on this side."""
     rows_of[side, who] += 1
     return rows_of[side, who] == 1
 
 
 @kernel
 def _one_less(rows_of: NDArray[np.int32], side: Whole, who: Whole) -> bool:
+    """Count one row less of a person or pair. Return whether it was the last on this side."""
     rows_of[side, who] -= 1
     return rows_of[side, who] == 0
 
 
 @kernel
 def clear(rules: Rules, tally: Tally, sensitive: NDArray[np.int64], begin: Whole, end: Whole) -> None:
-    """Back to zero, touching only what the group touched; `sensitive` are its rows, needed where persons were counted."""
+    """Set the tally to zero, only where the group changed it.
+
+    The rows begin..end of `sensitive` are those of the group. They are used only if people are counted.
+    """
     tally.sums[:] = 0
     for c in range(rules.first.size - 1):
         for i in range(rules.first[c], rules.first[c] + tally.listed[c]):
@@ -146,7 +159,7 @@ def clear(rules: Rules, tally: Tally, sensitive: NDArray[np.int64], begin: Whole
 
 @kernel
 def sort_present(rules: Rules, tally: Tally) -> None:
-    """Ascending where an order counts."""
+    """Sort the values present, for the columns whose distance uses the order of the values."""
     for c in range(rules.first.size - 1):
         if rules.of_column[c, T] >= 0 and rules.of_column[c, DISTANCE] == ORDERED:
             tally.present[rules.first[c] : rules.first[c] + tally.listed[c]].sort()
@@ -154,7 +167,7 @@ def sort_present(rules: Rules, tally: Tally) -> None:
 
 @kernel
 def has_room(sums: NDArray[np.int64], side: Whole, k: int, least_distinct: NDArray[np.int64]) -> bool:
-    """Whether a side has what any larger group has too: enough persons, enough different values. If not, no part of it has."""
+    """Return whether a side has enough people or rows, and enough different values. If not, no part of the side has."""
     if sums[side, 0] < k:
         return False
     columns = least_distinct.size
@@ -166,13 +179,13 @@ def has_room(sums: NDArray[np.int64], side: Whole, k: int, least_distinct: NDArr
 
 @kernel
 def side_is_valid(rules: Rules, tally: Tally, side: Whole) -> bool:
-    """Whether a side keeps the whole promise."""
+    """Return whether a side satisfies all promises."""
     return has_room(tally.sums, side, rules.k, rules.least_distinct) and is_balanced(rules, tally, side)
 
 
 @kernel
 def is_balanced(rules: Rules, tally: Tally, side: Whole) -> bool:
-    """Whether the shares of a side are as promised."""
+    """Return whether a side satisfies the promises that limit shares of values."""
     if not rules.shares_count:
         return True
     for c in range(rules.first.size - 1):
@@ -189,6 +202,7 @@ def is_balanced(rules: Rules, tally: Tally, side: Whole) -> bool:
 
 @kernel
 def is_within_bounds(rules: Rules, tally: Tally, side: Whole, column: Whole) -> bool:
+    """Return whether the share of each value present is within its bounds."""
     size, total = tally.sums[side, 0] * (1 + NOISE), tally.sums[side, 1 + column]
     for i in range(rules.first[column], rules.first[column] + tally.listed[column]):
         value = tally.present[i]
@@ -200,6 +214,7 @@ def is_within_bounds(rules: Rules, tally: Tally, side: Whole, column: Whole) -> 
 
 @kernel
 def is_mixed(rules: Rules, tally: Tally, side: Whole, column: Whole) -> bool:
+    """Return whether the entropy of the values is large enough."""
     total, sum_of_logs = np.float64(tally.sums[side, 1 + column]), 0.0
     for i in range(rules.first[column], rules.first[column] + tally.listed[column]):
         count = np.float64(tally.counts[side, tally.present[i]])
@@ -210,7 +225,10 @@ def is_mixed(rules: Rules, tally: Tally, side: Whole, column: Whole) -> bool:
 
 @kernel
 def has_no_favourite(rules: Rules, tally: Tally, side: Whole, column: Whole) -> bool:
-    """Whether the most frequent is rarer than c times all from the l-th most frequent on."""
+    """Return whether recursive (c, l)-diversity holds.
+
+    The most frequent value must have a count below c times the sum of the counts from the l-th most frequent value on.
+    """
     before = np.int64(rules.of_column[column, RECURSIVE_L]) - 1
     largest = tally.largest[:before]
     largest[:] = 0
@@ -229,7 +247,7 @@ def has_no_favourite(rules: Rules, tally: Tally, side: Whole, column: Whole) -> 
 
 @kernel
 def distance_to_table(rules: Rules, tally: Tally, side: Whole, column: Whole) -> float:
-    """The earth mover's distance between a side's distribution and the table's."""
+    """Return the earth mover's distance between the values of a side and those of the whole table."""
     begin = rules.first[column]
     end = begin + tally.listed[column]
     total = np.float64(tally.sums[side, 1 + column])
@@ -259,7 +277,10 @@ def distance_to_table(rules: Rules, tally: Tally, side: Whole, column: Whole) ->
 
 @kernel
 def _along_the_order(rules: Rules, tally: Tally, side: Whole, column: Whole, total: float) -> float:
-    """The mean gap between the cumulative shares of the side and of the table, run by run between present values."""
+    """Return the mean difference between the cumulative shares of the side and of the table.
+
+    Between two values present the cumulative share of the side is constant, so these runs of values are summed at once.
+    """
     first, last = rules.first[column], rules.first[column + 1]
     if last - first < 2:
         return 0.0
@@ -268,7 +289,7 @@ def _along_the_order(rules: Rules, tally: Tally, side: Whole, column: Whole, tot
         is_last = i == first + tally.listed[column]
         stop = last if is_last else tally.present[i]
         here = reached / total
-        low, high = start, stop  # the first value of the run up to which the table has come further than the side
+        low, high = start, stop  # finds the first value of the run where the table's cumulative share exceeds the side's
         while low < high:
             middle = (low + high) // 2
             if rules.of_value[middle, UP_TO] > here:

@@ -1,4 +1,4 @@
-"""How wide a box is on one axis: the one arithmetic that every method's choices rest on."""
+"""The width, and so the cost, of a box on one axis. All methods compare costs computed here."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from kohort.kernels import inlined, kernel
 
 
 class AxisTables(NamedTuple):
-    """All axes of a table, flattened for kernels. Costs are integers: width x 2^24, times the column's weight."""
+    """All axes of a table as flat arrays, for kernels. Costs are integers: width x 2^24, times the weight of the column."""
 
-    full: NDArray[np.int64]  # per axis: the cost of everything, also of a box that mixes missing and present
-    numeric: NDArray[np.bool_]  # per axis: arithmetic (True) or a tree (False)
-    start: NDArray[np.int64]  # per axis: where its codes start in `down` and `up`, or its rows in `ancestors`
-    size: NDArray[np.int64]  # per axis: number of codes, missing included
+    full: NDArray[np.int64]  # per axis: the cost of the whole axis, and of a box with both missing and present values
+    numeric: NDArray[np.bool_]  # per axis: True for numbers and dates, False for a tree
+    start: NDArray[np.int64]  # per axis: where its codes begin in `down` and `up`, or its levels in `ancestors`
+    size: NDArray[np.int64]  # per axis: number of codes, including the code of missing values
     height: NDArray[np.int64]  # per axis: levels of its tree
     scale: NDArray[np.float64]  # per numeric axis: cost of one unit of its numbers
-    coarse_from: NDArray[np.float64]  # per axis: the width from which its coarse ends are published (dates: years; grids: any)
-    down: NDArray[np.float64]  # per numeric code: where a box that begins there is published to begin
-    up: NDArray[np.float64]  # per numeric code: where a box that ends there is published to end
-    coarse_down: NDArray[np.float64]  # the same for wide boxes
-    coarse_up: NDArray[np.float64]
-    ancestors: NDArray[np.int32]  # per tree, level by level from the leaves: the node above each code
-    node_cost: NDArray[np.int64]  # per node of any tree
+    coarse_from: NDArray[np.float64]  # per axis: boxes from this width on use the coarse ends (dates: whole years; grids: any)
+    down: NDArray[np.float64]  # per numeric code: published lower end of a box that begins with this code
+    up: NDArray[np.float64]  # per numeric code: published upper end of a box that ends with this code
+    coarse_down: NDArray[np.float64]  # as `down`, for boxes with coarse ends
+    coarse_up: NDArray[np.float64]  # as `up`, for boxes with coarse ends
+    ancestors: NDArray[np.int32]  # per tree, level by level from the leaves up: the node above each code
+    node_cost: NDArray[np.int64]  # per node of all trees: the cost of publishing it
 
 
 @kernel
 def width(axes: AxisTables, axis: int, low: int | np.int64, high: int | np.int64) -> int:
-    """Cost of publishing the codes low..high (inclusive) of one axis as one value."""
+    """Return the cost of publishing the codes low..high (inclusive) of one axis as one generalised value."""
     if low == 0:
         return axes.full[axis] if high > 0 else 0
     start = axes.start[axis]
@@ -62,15 +62,16 @@ def number_width(
     low: int | np.int64,
     high: int | np.int64,
 ) -> int:
-    """Cost of the present codes low..high, given as places in the arrays.
+    """Return the cost of the codes low..high of a numeric axis, given as indices in the arrays. Neither code is missing.
 
-    For loops over many boxes: they take the arrays out of the tuple once, which costs more than the arithmetic.
+    It takes arrays instead of a tuple, for loops over many boxes: such loops unpack the tuple once. Unpacking it each time
+    takes longer than the arithmetic.
     """
     span = up[high] - down[low]
-    if span >= coarse_from and (low < high or span > 0):  # a single value is published as it is
+    if span >= coarse_from and (low < high or span > 0):  # a single value is published unchanged
         span = coarse_up[high] - coarse_down[low]
-    # Rounded once, after the difference: equal widths must be equal costs wherever they lie.
-    # The smaller while still a float: steps far wider than the range would be more than an integer holds.
+    # Rounded once, after the difference, because equal widths must have equal costs anywhere on the axis.
+    # The minimum is taken of floats, because a grid step far wider than the range can exceed the largest integer.
     return int(min(np.rint(span * scale), np.float64(full)))
 
 
@@ -82,7 +83,10 @@ def tree_widths(
     high: int | np.int64,
     costs: NDArray[np.int64],  # OUT: by code
 ) -> None:
-    """Per code of a tree: what a box costs that takes it in. What lies below one node is one run of codes."""
+    """Compute, for each code of a tree, the cost of the box low..high after it is extended to include the code.
+
+    The leaves below one node have consecutive codes.
+    """
     size, full = axes.size[axis], axes.full[axis]
     ancestors, node_cost = axes.ancestors, axes.node_cost
     if low == 0:
@@ -90,7 +94,7 @@ def tree_widths(
         costs[0] = 0 if high == 0 else full
         return
     costs[0] = full
-    left, right = low, high + 1  # what has its cost already
+    left, right = low, high + 1  # codes left..right - 1 already have their cost
     costs[left:right] = width(axes, axis, low, high)
     row = axes.start[axis]
     for _ in range(axes.height[axis]):
@@ -116,10 +120,10 @@ def widths_with(
     low: int | np.int64,
     high: int | np.int64,
     values: NDArray[np.int64],  # IN: codes
-    by_code: NDArray[np.int64],  # scratch, as long as the largest tree has codes
-    costs: NDArray[np.int64],  # OUT: what a box costs that takes in each of them
+    by_code: NDArray[np.int64],  # scratch (codes of the largest tree)
+    costs: NDArray[np.int64],  # OUT: the cost of the box after it is extended to include each code
 ) -> None:
-    """`width` for many values at once."""
+    """Compute, for many codes of one axis, the cost of the box low..high after it is extended to include the code."""
     if not axes.numeric[axis]:
         tree_widths(axes, axis, low, high, by_code)
         for at in range(values.size):

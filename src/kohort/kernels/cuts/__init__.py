@@ -1,1 +1,1 @@
-"""Kernels that split a set of records in two: by the median, by gain, from counts, for a workload."""
+"""Kernels that cut a set of rows in two: at the median, by gain, from counts, for a workload."""

@@ -1,4 +1,4 @@
-"""Where to cut a part of which only frequency sets are known. The same answers as `mondrian` gives for the rows themselves."""
+"""Find the cut of a part from its frequency sets only. The result is the same as `mondrian` finds from the rows."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ NOWHERE = np.int64(-1)
 @kernel
 def axis_widths(
     axes: AxisTables,
-    start: NDArray[np.int64],  # IN (axes + 1): where each axis' codes begin
+    start: NDArray[np.int64],  # IN (axes + 1): where the codes of each axis begin
     counts: NDArray[np.int64],  # IN (codes of all axes)
-    widths: NDArray[np.int64],  # OUT (axes): of the box around the part; CONSTANT where it has one code
+    widths: NDArray[np.int64],  # OUT (axes): widths of the box around the part; CONSTANT where it has one code
 ) -> None:
+    """Compute the width of a part on each axis."""
     for j in range(widths.size):
         low, high = start[j], start[j + 1] - 1
         while counts[low] == 0:
@@ -32,7 +33,7 @@ def axis_widths(
 
 @kernel
 def _compress(counts: NDArray[np.int64], codes: NDArray[np.int64], many: NDArray[np.int64]) -> int:
-    """The codes that occur, ascending, and how often each does; how many there are."""
+    """List the codes that occur, ascending, and the number of rows with each. Return the number of codes."""
     distinct = 0
     for code in range(counts.size):
         if counts[code] > 0:
@@ -46,7 +47,7 @@ def _compress(counts: NDArray[np.int64], codes: NDArray[np.int64], many: NDArray
 def plain_cut(
     counts: NDArray[np.int64], rows: int, k: int, codes: NDArray[np.int64], many: NDArray[np.int64]
 ) -> tuple[np.int64, np.int64]:
-    """Where to cut if k is all that is promised: (the last code on the left, the rows there), or -1."""
+    """Find the cut if k is the only promise. Return the last code on the left, or -1, and the number of rows on the left."""
     index, left = best_cut(many, _compress(counts, codes, many), rows, k)
     return (codes[index], np.int64(left)) if index >= 0 else (NOWHERE, np.int64(0))
 
@@ -56,13 +57,13 @@ def promised_cut(
     rules: Rules,
     tally: Tally,
     counts: NDArray[np.int64],  # IN (codes)
-    sizes: NDArray[np.int64],  # IN (2, codes): rows; or persons, by their lowest code and by their highest
+    sizes: NDArray[np.int64],  # IN (2, codes): number of rows; or of people, by their lowest code and by their highest
     pairs: NDArray[np.int64],  # IN (codes, values)
     rows: int,
     codes: NDArray[np.int64],  # scratch (codes)
     many: NDArray[np.int64],  # scratch (codes)
 ) -> tuple[np.int64, np.int64]:
-    """Where to cut so that both sides keep the promise, nearest to balance; as `plain_cut`."""
+    """Find the cut nearest to balance where both sides satisfy the promises. The result is as in `plain_cut`."""
     distinct = _compress(counts, codes, many)
     if distinct < 2:
         return NOWHERE, np.int64(0)
@@ -79,7 +80,7 @@ def promised_cut(
 
 @kernel
 def _enter(rules: Rules, tally: Tally, values: NDArray[np.int64], size: Whole, rows: Whole, side: Whole) -> None:
-    """So many rows come to a side with these counts of values, and make it so much larger."""
+    """Add rows to one side of the tally. `values` has their counts per sensitive value, `size` is added to the side's size."""
     columns, sums, counts = rules.first.size - 1, tally.sums, tally.counts
     sums[side, 0] += size
     for c in range(columns):
@@ -98,7 +99,10 @@ def _enter(rules: Rules, tally: Tally, values: NDArray[np.int64], size: Whole, r
 def _cross(
     rules: Rules, tally: Tally, sizes: NDArray[np.int64], pairs: NDArray[np.int64], code: Whole, rows: Whole, to: Whole
 ) -> None:
-    """The rows of a code come to a side. Persons are left of a cut by their lowest code, right of it by their highest."""
+    """Move the rows of a code to side `to`.
+
+    A person is left of a cut if the lowest code of the person is, and right of it if the highest code is.
+    """
     columns, sums, counts, off = rules.first.size - 1, tally.sums, tally.counts, 1 - to
     values = pairs[code]
     sums[to, 0] += sizes[to, code]
@@ -127,7 +131,7 @@ def _walk(
     index: int,
     left: int,
 ) -> tuple[int, int]:
-    """Away from the median, first left, then right as long as that is nearer to balance: the way of `guarded_cuts`."""
+    """Move away from the median, first left, then right while that is nearer to balance, as `guarded_cuts` does."""
     best, best_left, best_gap = -1, 0, rows + 1
     at, reached = index, left
     while at > 0 and has_room(tally.sums, LEFT, rules.k, rules.least_distinct):
@@ -154,7 +158,7 @@ def _walk(
 
 @kernel
 def _is_valid(rules: Rules, tally: Tally) -> bool:
-    """Whether both sides may stand, the cheaper question first."""
+    """Return whether both sides are valid. The cheaper checks come first."""
     if not has_room(tally.sums, LEFT, rules.k, rules.least_distinct):
         return False
     if not has_room(tally.sums, RIGHT, rules.k, rules.least_distinct):
@@ -164,7 +168,7 @@ def _is_valid(rules: Rules, tally: Tally) -> bool:
 
 @kernel
 def counted_is_valid(rules: Rules, tally: Tally, values: NDArray[np.int64], rows: int) -> bool:
-    """Whether a group of so many rows, which hold each value so often, keeps the promise."""
+    """Return whether a group of this many rows, with these counts per sensitive value, satisfies the promises."""
     _enter(rules, tally, values, np.int64(rows), np.int64(rows), LEFT)
     sort_present(rules, tally)
     valid = side_is_valid(rules, tally, LEFT)

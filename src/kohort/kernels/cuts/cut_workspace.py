@@ -1,6 +1,6 @@
-"""A few records laid out on a bench: each value by its rank among those that occur, with what a box of ranks costs.
+"""Scratch arrays for cutting a small set of rows, with values replaced by their ranks among the values that occur.
 
-A few records then cost little also on an axis of many values, and no look goes further than the bench.
+With ranks, cutting a few rows is fast also on an axis with many values, and all data needed is in these arrays.
 """
 
 from __future__ import annotations
@@ -14,36 +14,36 @@ from kohort.kernels import inlined, kernel
 from kohort.kernels.core.promise_rules import Whole
 from kohort.kernels.core.widths import AxisTables
 
-NUMERIC, MISSING, SCALE, COARSE_FROM, FULL = range(5)  # what is known of an axis: places in `of_axis`
+NUMERIC, MISSING, SCALE, COARSE_FROM, FULL = range(5)  # columns of `of_axis`
 
 
 class CutWorkspace(NamedTuple):
-    """Scratch of one thread for up to P records on A axes, S secrets."""
+    """Working memory of one thread for up to P rows on A axes with S sensitive columns. Rows are numbered 0 to P - 1."""
 
-    rank: NDArray[np.int32]  # (A, P): the rank of each record's value among those that occur
-    distinct: NDArray[np.int64]  # (A)
-    of_axis: NDArray[np.float64]  # (A, 5): 1 if NUMERIC; 1 if rank 0 is MISSING; SCALE, COARSE_FROM, FULL as in the tables
-    ends: NDArray[np.float64]  # (4, A, P): of numbers, by rank: where a box is published to begin and end, and if it is wide
-    gap: NDArray[np.int64]  # (A, P): of trees, by rank: what a box costs that holds it and the next
-    runs: NDArray[np.int32]  # (2, A, 2P): of trees: the first and last rank below each node that parts the records
-    many_runs: NDArray[np.int64]  # (A)
-    counts: NDArray[np.int32]  # (A, P): how many of the records at hand hold each value
-    near: NDArray[np.int32]  # (3, P + 1): by rank: records before it; the last and the next rank that occurs
-    box: NDArray[np.int64]  # (3, A): lowest and highest rank of the records at hand; what that costs
-    kept: NDArray[np.int32]  # (P): the records at hand
-    depth: NDArray[np.int32]  # (P): how often each was kept
-    order: NDArray[np.int32]  # (P): the records, part by part
-    opened: NDArray[np.int32]  # (P + 1, 2A + 2): parts to be cut: where they begin and end, and a box around them
+    rank: NDArray[np.int32]  # (A, P): the rank of each row's value among the values that occur
+    distinct: NDArray[np.int64]  # (A): number of values that occur
+    of_axis: NDArray[np.float64]  # (A, 5): NUMERIC, 1 for numbers; MISSING, 1 if rank 0 is missing; others as in `AxisTables`
+    ends: NDArray[np.float64]  # (4, A, P): numbers, by rank: published lower and upper end of a box; the same with coarse ends
+    gap: NDArray[np.int64]  # (A, P): trees, by rank: cost of the smallest box with this rank and the next
+    runs: NDArray[np.int32]  # (2, A, 2P): trees: first and last rank below each node that does not include all rows
+    many_runs: NDArray[np.int64]  # (A): number of runs
+    counts: NDArray[np.int32]  # (A, P): number of current rows with each value
+    near: NDArray[np.int32]  # (3, P + 1): by rank: number of rows before it; the last and the next rank that occurs
+    box: NDArray[np.int64]  # (3, A): lowest and highest rank of the current rows; cost of this box
+    kept: NDArray[np.int32]  # (P): the current rows
+    depth: NDArray[np.int32]  # (P): how many times each row was kept
+    order: NDArray[np.int32]  # (P): the rows, part by part
+    opened: NDArray[np.int32]  # (P + 1, 2A + 2): parts not cut yet: where they begin and end, and a box around them
     parts: NDArray[np.int64]  # (P, 2): where each finished part begins and ends in `order`
-    values: NDArray[np.int64]  # (P): the codes of one axis by rank
+    values: NDArray[np.int64]  # (P): the codes of one axis, by rank
     by_code: NDArray[np.int32]  # (codes of the largest axis)
     keys: NDArray[np.int64]  # (P)
-    members: NDArray[np.int64]  # (P, S): what the records at hand hold
+    members: NDArray[np.int64]  # (P, S): sensitive values of the current rows
 
 
 @inlined
 def number_cost(of_axis: NDArray[np.float64], ends: NDArray[np.float64], axis: int, low: Whole, high: Whole) -> Whole:
-    """`widths.number_width`, by rank."""
+    """Return the cost of the ranks low..high of a numeric axis, as `widths.number_width` does for codes."""
     missing, scale, coarse_from, full = (
         of_axis[axis, MISSING] > 0,
         of_axis[axis, SCALE],
@@ -64,7 +64,7 @@ def rank_width(
     low: Whole,
     high: Whole,
 ) -> Whole:
-    """`number_cost` for loops that know the axis."""
+    """Do the same as `number_cost`, with the properties of the axis as arguments, for loops over one axis."""
     if missing and low == 0:
         return np.int64(full) if high > 0 else np.int64(0)
     span = ends[1, axis, high] - ends[0, axis, low]
@@ -75,7 +75,10 @@ def rank_width(
 
 @inlined
 def tree_cost(gap: NDArray[np.int64], axis: int, low: Whole, high: Whole) -> Whole:
-    """The node above a run of leaves is the highest of those above two neighbours."""
+    """Return the cost of the ranks low..high of a tree.
+
+    The common ancestor of a run of leaves is the highest of the common ancestors of two neighbouring leaves.
+    """
     cost = np.int64(0)
     for rank in range(low, high):
         cost = max(cost, gap[axis, rank])
@@ -84,7 +87,7 @@ def tree_cost(gap: NDArray[np.int64], axis: int, low: Whole, high: Whole) -> Who
 
 @kernel
 def lay_out(axes: AxisTables, codes: NDArray[np.integer], rows: NDArray[np.int64], workspace: CutWorkspace) -> None:
-    """Rank the values of these rows, axis by axis."""
+    """Fill the workspace with these rows: rank their values, axis by axis."""
     values, ends, gap, of_axis, distinct, many_runs = (
         workspace.values, workspace.ends, workspace.gap, workspace.of_axis, workspace.distinct, workspace.many_runs,
     )  # fmt: skip
@@ -120,7 +123,7 @@ def lay_out(axes: AxisTables, codes: NDArray[np.integer], rows: NDArray[np.int64
 def _rank_values(
     codes: NDArray[np.integer], rows: NDArray[np.int64], axis: int, size: int | np.int64, workspace: CutWorkspace
 ) -> int:
-    """Rank the values of one axis; how many there are."""
+    """Rank the values of one axis. Return the number of different values."""
     many, found, rank, values, by_code, keys = rows.size, 0, workspace.rank, workspace.values, workspace.by_code, workspace.keys
     if size <= 8 * many:
         by_code[:size] = 0
@@ -147,7 +150,10 @@ def _rank_values(
 
 @kernel
 def _find_runs(axes: AxisTables, workspace: CutWorkspace, axis: int, found: int) -> int:
-    """The runs of ranks below each node, each once, but not the one that is all of them. Missing is a node of its own."""
+    """Find the different runs of ranks below the nodes of a tree, except the run of all ranks. Return their number.
+
+    Missing values are treated as a node.
+    """
     values, runs, last_end, ancestors = workspace.values, workspace.runs, workspace.near, axes.ancestors
     many, begin, size, row = 0, 0, axes.size[axis], axes.start[axis]
     for rank in range(found):

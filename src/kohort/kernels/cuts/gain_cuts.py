@@ -1,7 +1,7 @@
-"""Records cut top-down: at each step the cut, or the box taken out of the rest, by which the loss falls most.
+"""Cut rows top-down. Each step makes the cut, or takes out the box, that lowers the loss most.
 
-Taking records out never makes the others dearer. So a cut need not be one straight line: what is kept is narrowed axis by
-axis, and where most is gained by those inside alone, they leave the rest as it is.
+Taking rows out never makes the other rows more expensive. So a cut need not be a straight line. The rows to keep are narrowed
+axis by axis. If it gains most when only the rows inside the box become cheaper, they are separated from the rest.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ from kohort.kernels.cuts.cut_workspace import (
 )
 from kohort.kernels.cuts.recorded_cuts import GAIN, RecordedCuts, keep_cut
 
-RETRIES = 4  # cuts that are tried where one may not be made
+RETRIES = 4  # number of cuts that are tried if promises forbid some
 
 
 class Promised(NamedTuple):
-    """What is promised beyond k, as one thread asks it. None in its place where k is all: kernels then leave the question out."""
+    """The promises other than k, for one thread. If k is the only promise, kernels take None and are compiled without checks."""
 
     rules: Rules
     tally: Tally
-    sensitive: NDArray[np.int64]  # (rows, secrets)
+    sensitive: NDArray[np.int64]  # (rows, sensitive)
 
 
 @kernel
 def split(
     k: int,
-    promised: Promised | None,  # beyond k
-    rows: NDArray[np.int64],  # IN: which row each record is
-    workspace: CutWorkspace,  # laid out; its `order` is cut into `parts`
-    least: Whole,  # parts with fewer records are not cut
-    steps: int,  # how often a box is narrowed, at most
-    noise: float,  # by how much a gain is taken for larger, at most
-    rng_state: NDArray[np.uint64],  # IN OUT (1): the state of the random numbers
-    limit: Whole,  # cost at which it need not go on
-    recorded: RecordedCuts | None,  # OUT, by places in `order`; None = nobody asks for an explanation
+    promised: Promised | None,  # promises other than k
+    rows: NDArray[np.int64],  # IN: row numbers in the table
+    workspace: CutWorkspace,  # filled by `lay_out`; its `order` is cut into `parts`
+    least: Whole,  # parts with fewer rows are not cut
+    steps: int,  # largest number of axes by which a box is narrowed
+    noise: float,  # largest share by which a gain is increased at random
+    rng_state: NDArray[np.uint64],  # IN OUT (1): state of the random numbers
+    limit: Whole,  # stop when the cost reaches this limit
+    recorded: RecordedCuts | None,  # OUT, by indices in `order`; None = cuts are not recorded
 ) -> tuple[int, Whole]:
-    """Cut until no cut is allowed or gains: how many parts there are, and what all records cost."""
+    """Cut until no cut is allowed or gains. Return the number of parts and the total cost of all rows."""
     rank, runs, many_runs, counts, near, box = (
         workspace.rank,
         workspace.runs,
@@ -108,7 +108,7 @@ def split(
 
 @inlined
 def _part(order: NDArray[np.int32], depth: NDArray[np.int32], begin: Whole, end: Whole, inside: int) -> Whole:
-    """Records that were kept this often first; where the others begin."""
+    """Move the rows that were kept at least `inside` times to the front. Return where the other rows begin."""
     middle, last = begin, end - 1
     while middle <= last:
         if depth[order[middle]] >= inside:
@@ -121,7 +121,7 @@ def _part(order: NDArray[np.int32], depth: NDArray[np.int32], begin: Whole, end:
 
 @kernel
 def is_valid(promised: Promised, rows: NDArray[np.int64], workspace: CutWorkspace, begin: Whole, end: Whole) -> bool:
-    """Whether the records from here to there in `order` keep the promise as one group."""
+    """Return whether the rows begin..end of `order` satisfy the promises as one group."""
     members, sensitive, order = workspace.members, promised.sensitive, workspace.order
     for i in range(begin, end):
         for c in range(sensitive.shape[1]):
@@ -152,7 +152,10 @@ def _best_box(
     rng_state: NDArray[np.uint64],
     recorded: RecordedCuts | None,
 ) -> tuple[Whole, int]:
-    """What one record of the part costs; how often those were kept that should leave it, or 0 if none should."""
+    """Find the best box to take out of a part. Return the cost of one row of the part, and the number of steps, or 0 for no box.
+
+    The rows of the box are those that were kept at least this many times, as counted in `depth`.
+    """
     total = many = end - begin
     for i in range(many):
         kept[i] = order[begin + i]
@@ -218,13 +221,13 @@ def _best_cut(
     gap: NDArray[np.int64],
     many: Whole,
     total: Whole,
-    gained: Whole,  # by a record already, compared with the whole part
+    gained: Whole,  # gain of one row so far, compared with the whole part
     k: Whole,
-    straight: bool,  # nothing was narrowed yet: the others become cheaper too
+    straight: bool,  # no axis was narrowed yet, so the other rows become cheaper too
     noise: float,
     rng_state: NDArray[np.uint64],
 ) -> tuple[float, int, Whole, Whole]:
-    """The records to keep, by one axis, so that most is gained: how much, the axis, its lowest and highest rank."""
+    """Find the cut of one axis that gains most. Return its gain, the axis, or -1, and the lowest and highest rank to keep."""
     best, axis = 0.0, -1
     best_low: Whole = np.int64(0)
     best_high: Whole = np.int64(0)
@@ -287,5 +290,5 @@ def _best_cut(
 
 @inlined
 def _shaken(gain: float, best: float, noise: float, rng_state: NDArray[np.uint64]) -> float:
-    """A gain taken for a little larger; as it is where even the most noise would not make it the best."""
+    """Return a gain increased by random noise, or the gain itself if not even the largest noise makes it the best."""
     return gain * (1 + noise * chance(rng_state)) if gain * (1 + noise) > best else np.float64(gain)

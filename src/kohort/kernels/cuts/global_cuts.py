@@ -1,8 +1,8 @@
-"""Cuts of one axis through the whole table: a cut must suit every region that it crosses.
+"""Cut one axis through the whole table. A cut must be allowed in every region that it crosses.
 
-The rows of an interval come sorted by their codes and are dealt to their regions by a counting sort, so that each region's rows
-stand together, still sorted. Each region then bars the cuts that would leave a part of it that may not stand; one sweep over the
-interval finds the best cut that nobody bars. All work is linear in the rows and codes of the interval.
+The rows of an interval are sorted by their codes. A counting sort groups them by region and keeps this order within each region.
+Each region then forbids the cuts that would leave an invalid part of it. One pass over the interval finds the best cut that no
+region forbids. The time is linear in the number of rows and codes of the interval.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ LEFT, RIGHT = np.int64(0), np.int64(1)
 
 
 class Regions(NamedTuple):
-    """Which region each row is in, and the scratch to look at those of one interval."""
+    """The region of each row, and working memory for the regions of one interval."""
 
     of_row: NDArray[np.int64]  # IN OUT (rows)
-    made: NDArray[np.int64]  # IN OUT (1): regions so far
+    made: NDArray[np.int64]  # IN OUT (1): number of regions so far
     sizes: NDArray[np.int64]  # scratch (rows), zero between two calls: rows of each region in the interval
     listed: NDArray[np.int64]  # scratch (rows): the regions in the interval
-    ends: NDArray[np.int64]  # scratch (rows): where each region's rows end
-    rows: NDArray[np.int64]  # scratch (rows): region by region
-    barred: NDArray[np.int64]  # scratch, as long as the longest axis and one more: steps of how many regions bar each cut
+    ends: NDArray[np.int64]  # scratch (rows): where the rows of each region end
+    rows: NDArray[np.int64]  # scratch (rows): the rows, region by region
+    barred: NDArray[np.int64]  # scratch (codes of the longest axis + 1): changes, from cut to cut, of how many regions forbid it
 
 
 class RegionGuard(NamedTuple):
-    """A promise beyond k, and the scratch to ask it of parts of regions."""
+    """The promises other than k, and working memory to check them for parts of regions."""
 
     rules: Rules
     tally: Tally
-    of_row: NDArray[np.int64]  # IN (rows, secrets)
-    sensitive: NDArray[np.int64]  # scratch (rows, secrets): region by region
+    of_row: NDArray[np.int64]  # IN (rows, sensitive)
+    sensitive: NDArray[np.int64]  # scratch (rows, sensitive): region by region
 
 
 @kernel
 def cut_interval(
-    codes: NDArray[np.unsignedinteger],  # IN (rows): of the axis
-    order: NDArray[np.int64],  # IN the rows of the interval, sorted by code
+    codes: NDArray[np.unsignedinteger],  # IN (rows): codes of the axis
+    order: NDArray[np.int64],  # IN: the rows of the interval, sorted by code
     k: int,
-    guard: RegionGuard | None,  # None = k is all that is promised; numba compiles the kernel without what it does not need then
+    guard: RegionGuard | None,  # None = k is the only promise; numba then compiles the kernel without the other checks
     regions: Regions,
 ) -> int:
-    """Cut an interval at its lower median, or where it is allowed nearest to balance; how many rows lie left, or -1."""
+    """Cut an interval at its lower median, or else at the allowed cut nearest to balance. Return the rows on the left, or -1."""
     first, last = np.int64(codes[order[0]]), np.int64(codes[order[-1]])
     barred = regions.barred
     barred[: last - first + 1] = 0
@@ -73,7 +73,7 @@ def cut_interval(
 
 @kernel
 def _deal(order: NDArray[np.int64], regions: Regions) -> int:
-    """Sort the rows by region, each region's still by code; how many regions there are."""
+    """Sort the rows by region, keeping the order by code within each region. Return the number of regions."""
     sizes, listed, ends = regions.sizes, regions.listed, regions.ends
     found = 0
     for i in range(order.size):
@@ -103,7 +103,7 @@ def _bar_small(
     k: int,
     barred: NDArray[np.int64],
 ) -> None:
-    """Bar the cuts that leave some rows of a region, but fewer than k, on a side."""
+    """Forbid the cuts that leave at least one but fewer than k rows of a region on a side."""
     low, high = np.int64(codes[rows[begin]]), np.int64(codes[rows[end - 1]])
     if end - begin < 2 * k:
         _bar(barred, first, low, high)
@@ -115,7 +115,7 @@ def _bar_small(
 
 @kernel
 def _bar(barred: NDArray[np.int64], first: Whole, begin: Whole, end: Whole) -> None:
-    """One region more bars the cuts behind the codes begin, ..., end - 1."""
+    """Count one more region that forbids the cuts after the codes begin, ..., end - 1."""
     barred[begin - first] += 1
     barred[end - first] -= 1
 
@@ -130,7 +130,7 @@ def _bar_failing(
     guard: RegionGuard,
     barred: NDArray[np.int64],
 ) -> None:
-    """Bar the cuts that leave a part of a region that does not keep the promise."""
+    """Forbid the cuts that leave a part of a region that does not satisfy the promises."""
     rules, tally, sensitive = guard.rules, guard.tally, guard.sensitive
     high = np.int64(codes[rows[end - 1]])
     enter(rules, tally, sensitive, begin, end, RIGHT)
@@ -141,7 +141,7 @@ def _bar_failing(
         while np.int64(codes[rows[after]]) == here:
             after += 1
         cross(tally.sums, tally.counts, tally.rows_of, sensitive, at, after, LEFT)
-        if not has_room(tally.sums, RIGHT, rules.k, rules.least_distinct):  # nor has any part of it
+        if not has_room(tally.sums, RIGHT, rules.k, rules.least_distinct):  # then no part of it has
             _bar(barred, first, here, high)
             break
         if not (side_is_valid(rules, tally, LEFT) and side_is_valid(rules, tally, RIGHT)):
@@ -154,7 +154,7 @@ def _bar_failing(
 def _best_cut(
     codes: NDArray[np.unsignedinteger], order: NDArray[np.int64], first: Whole, last: Whole, barred: NDArray[np.int64]
 ) -> int:
-    """How many rows lie left of the lower median, or of the cut that nobody bars nearest to balance, the first of equals."""
+    """Return the rows left of the lower median, or else of the allowed cut nearest to balance, in a tie the first; or -1."""
     rows = order.size
     best, best_gap, median_seen = -1, rows + 1, False
     bars, left = np.int64(0), 0
@@ -176,7 +176,7 @@ def _best_cut(
 
 @kernel
 def _part(codes: NDArray[np.unsignedinteger], cut: Whole, found: int, regions: Regions) -> None:
-    """Rows from a code on leave their region for a new one, unless all of its rows would."""
+    """Move the rows with code `cut` or higher into a new region, in each region that has rows on both sides."""
     begin = np.int64(0)
     for i in range(found):
         end = regions.ends[regions.listed[i]]

@@ -1,8 +1,8 @@
-"""Where to cut so that both sides keep a promise about sensitive values or persons.
+"""Find the cut nearest to the median where both sides satisfy the promises about sensitive values or people.
 
-The rows are tallied left and right of the lower median. If either side may not stand there, the cut walks away from the
-median, first left, then right as long as that is nearer to balance, and the rows of one value at a time cross over. A side
-that only shrinks is given up once it lacks what no part of it can have.
+The rows left and right of the lower median are counted in a tally. If a side is not valid, the cut moves away from the median,
+one value at a time, and the rows of that value change sides. It moves left first, then right while that is nearer to balance.
+The search stops when the side that shrinks lacks something that no part of it can have.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from kohort.kernels.core.promise_rules import (
     sort_present,
 )
 
-START, LEFT, RIGHT = np.int64(0), np.int64(0), np.int64(1)  # typed: numba compiles once more for every plain 0 and 1
+START, LEFT, RIGHT = np.int64(0), np.int64(0), np.int64(1)  # typed, because numba compiles another version for a plain 0 or 1
 
 
 class Guard(NamedTuple):
-    """A promise, and the scratch to ask it of cuts."""
+    """The promises, and working memory to check them for cuts."""
 
     rules: Rules
     tally: Tally
-    sensitive: NDArray[np.int64]  # scratch (rows, secrets): in the order of one axis
-    starts: NDArray[np.int64]  # scratch (codes + 1): where each distinct code begins among them
-    place_of: NDArray[np.int64]  # scratch (codes): the place of each code among the distinct ones
+    sensitive: NDArray[np.int64]  # scratch (rows, sensitive): sorted by the code of one axis
+    starts: NDArray[np.int64]  # scratch (codes + 1): where the rows of each distinct code begin
+    place_of: NDArray[np.int64]  # scratch (codes): the index of each code among the distinct codes
 
 
 @kernel
@@ -45,7 +45,7 @@ def halves_are_valid(
     words: NDArray[np.uint64], layout: BitLayout, first: int, last: int, axis: Whole,
     values: NDArray[np.int64], counts: NDArray[np.int64], distinct: int, left: int, guard: Guard,
 ) -> bool:  # fmt: skip
-    """Whether the first `left` rows in the order of an axis may stand, and the others too."""
+    """Return whether the first `left` rows, sorted by an axis, are a valid group, and the other rows too."""
     _sort_rows(words, layout, first, last, axis, values, counts, distinct, guard)
     are_valid = _tallied(guard, left, last - first)
     clear(guard.rules, guard.tally, guard.sensitive, START, last - first)
@@ -59,12 +59,15 @@ def guarded_cut(
     first: int,
     last: int,
     axis: Whole,
-    values: NDArray[np.int64],  # IN distinct codes of the axis, ascending
-    counts: NDArray[np.int64],  # IN how often each occurs
+    values: NDArray[np.int64],  # IN: distinct codes of the axis, ascending
+    counts: NDArray[np.int64],  # IN: number of rows with each code
     distinct: int,
     guard: Guard,
 ) -> tuple[int, int]:
-    """The lower median if both sides may stand there, else the nearest to balance where they may: (place, rows left) or -1."""
+    """Return the lower median if both sides are valid there, or else the cut nearest to balance where they are.
+
+    The result is the index of the last code on the left, or -1, and the number of rows on the left.
+    """
     if distinct < 2:
         return -1, 0
     rows = last - first
@@ -85,7 +88,7 @@ def guarded_cut(
 
 @kernel
 def median(counts: NDArray[np.int64], distinct: int, rows: int) -> tuple[int, int]:
-    """The place of the lower median in a frequency set, or of the last value that has one right of it; the rows up to it."""
+    """Return the index of the lower median in a frequency set, and the rows up to it. At least one value is right of it."""
     left, index = counts[0], 0
     while 2 * left < rows and index + 2 < distinct:
         index += 1
@@ -95,7 +98,7 @@ def median(counts: NDArray[np.int64], distinct: int, rows: int) -> tuple[int, in
 
 @kernel
 def _tallied(guard: Guard, left: int, rows: int) -> bool:
-    """Take the rows into the tally, so many on the left; whether both sides may stand."""
+    """Add the rows to the tally, the first `left` rows on the left side. Return whether both sides are valid."""
     enter(guard.rules, guard.tally, guard.sensitive, START, left, LEFT)
     enter(guard.rules, guard.tally, guard.sensitive, left, rows, RIGHT)
     return _both_are_valid(guard)
@@ -103,6 +106,7 @@ def _tallied(guard: Guard, left: int, rows: int) -> bool:
 
 @kernel
 def _both_are_valid(guard: Guard) -> bool:
+    """Return whether both sides of the tally satisfy all promises."""
     sort_present(guard.rules, guard.tally)
     return side_is_valid(guard.rules, guard.tally, LEFT) and side_is_valid(guard.rules, guard.tally, RIGHT)
 
@@ -118,7 +122,10 @@ def _tally_split(
     left: int,
     guard: Guard,
 ) -> None:
-    """Take the rows into the tally, those up to the cut on the left: one sweep a column, without sorting, as no person counts."""
+    """Add the rows to the tally, those with codes up to the cut on the left side.
+
+    This needs one pass per column and no sorting. It is used if people are not counted.
+    """
     tally, values = guard.tally, guard.rules.first
     columns, counts, sums = values.size - 1, tally.counts, tally.sums
     codes, shift, mask = words[layout.word[axis]][first:last], layout.shift[axis], layout.mask[axis]
@@ -142,7 +149,7 @@ def _tally_split(
 
 @kernel
 def _walk(counts: NDArray[np.int64], distinct: int, rows: int, index: int, left: int, guard: Guard) -> tuple[int, int]:
-    """Away from the median, where the cut is not allowed, to the allowed one nearest to balance."""
+    """Move away from the median, where the cut is not allowed, to the allowed cut nearest to balance."""
     sums, tallies, rows_of = guard.tally.sums, guard.tally.counts, guard.tally.rows_of
     sensitive, starts = guard.sensitive, guard.starts
     k, least = guard.rules.k, guard.rules.least_distinct
@@ -171,6 +178,7 @@ def _walk(counts: NDArray[np.int64], distinct: int, rows: int, index: int, left:
 
 @kernel
 def _balanced(guard: Guard) -> bool:
+    """Return whether both sides of the tally satisfy the promises that limit shares of values."""
     return is_balanced(guard.rules, guard.tally, LEFT) and is_balanced(guard.rules, guard.tally, RIGHT)
 
 
@@ -179,7 +187,7 @@ def _sort_rows(
     words: NDArray[np.uint64], layout: BitLayout, first: int, last: int, axis: Whole,
     values: NDArray[np.int64], counts: NDArray[np.int64], distinct: int, guard: Guard,
 ) -> None:  # fmt: skip
-    """The rows' secrets in the order of one axis, equal ones in row order: a counting sort."""
+    """Sort the sensitive values of the rows by the code of one axis, with a counting sort. Equal codes stay in row order."""
     starts, place_of, sensitive = guard.starts, guard.place_of, guard.sensitive
     column, shift, mask = words[layout.word[axis]][first:last], layout.shift[axis], layout.mask[axis]
     starts[0] = 0
@@ -193,6 +201,6 @@ def _sort_rows(
             index = place_of[np.int64((column[i] >> shift) & mask)]
             sensitive[starts[index], j] = np.int64((sensitive_column[i] >> sensitive_shift) & sensitive_mask)
             starts[index] += 1
-        for i in range(distinct, 0, -1):  # each now stands where the next began
+        for i in range(distinct, 0, -1):  # undo the shift: each entry is now the start of the next code
             starts[i] = starts[i - 1]
         starts[0] = 0

@@ -1,10 +1,10 @@
-"""Mondrian's cuts. Rows move with every cut, so that a partition is always one contiguous piece of memory.
+"""The cuts of Mondrian. Rows are moved at every cut, so that each part is one contiguous range of memory.
 
-A row's codes are packed into as few 64-bit words as their bits need (nine columns of Adult: one word), so a cut moves
-8 bytes a row where it would move 9 or 18, and one compiled kernel serves every code dtype. `words` is (2, words, rows)
-and `ids` (2, rows): two sides of one buffer. A cut reads its piece from one side and writes both halves, in stable order,
-to the same piece of the other side; `side` says where a partition lies now. Pieces never overlap, so any number of
-threads may work on different ones, and the classes come out numbered left to right.
+The codes of a row are packed into as few 64-bit words as their bits need (nine columns of Adult: one word). So a cut moves
+8 bytes per row instead of 9 or 18, and one compiled kernel works for every code dtype. `words` is (2, words, rows) and `ids` is
+(2, rows): two sides of one buffer. A cut reads its range from one side and writes both halves, in stable order, to the same
+range of the other side. `side` is the side where a part is stored now. Ranges never overlap, so several threads may work on
+different ranges. The groups are numbered from left to right.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from kohort.kernels.cuts.guarded_cuts import Guard, guarded_cut, halves_are_vali
 from kohort.kernels.cuts.recorded_cuts import DEALT, WIDEST, WORKLOAD, RecordedCuts, keep_cut
 from kohort.kernels.cuts.workload_cuts import Asking, find_cuts
 
-DEPTH = 64  # the larger half waits while the smaller is cut, so at most log2(rows) pieces wait
+DEPTH = 64  # the smaller half is cut first, so at most log2(rows) parts wait on the stack
 NO_CUT = (-1, -1, WIDEST)
 CONSTANT, REFUSED = np.int64(-1), np.int64(-2)  # widths of an axis with one code, and of one without an allowed cut
-TILE = 2048  # rows whose words stay in the first-level cache while every axis looks at them
+TILE = 2048  # number of rows whose words fit into the first-level cache while all axes are scanned
 
 
 @kernel
 def _sort(values: NDArray[np.int64], count: int) -> None:
-    """Shell sort in place: short runs of wide axes only, and no memory is asked for."""
+    """Sort in place with Shell sort, which allocates no memory. Used for few rows on axes with many codes."""
     gap = 1
     while gap < count // 3:
         gap = 3 * gap + 1
@@ -44,17 +44,17 @@ def _sort(values: NDArray[np.int64], count: int) -> None:
 
 @kernel
 def _frequency_set(
-    column: NDArray[np.uint64],  # IN the word of this axis
+    column: NDArray[np.uint64],  # IN: the word of this axis
     first: int,
     last: int,
     shift: np.uint64,
     mask: np.uint64,
     low: int,
     high: int,
-    values: NDArray[np.int64],  # OUT distinct codes, ascending
-    counts: NDArray[np.int64],  # OUT how often each occurs
+    values: NDArray[np.int64],  # OUT: distinct codes, ascending
+    counts: NDArray[np.int64],  # OUT: number of rows with each code
 ) -> int:
-    """Count the distinct codes of one axis in one partition: all that a cut needs to know."""
+    """Count the rows with each code of one axis in one part. Return the number of distinct codes."""
     rows = last - first
     span = high - low + 1
     distinct = 0
@@ -84,7 +84,10 @@ def _frequency_set(
 
 @kernel
 def best_cut(counts: NDArray[np.int64], distinct: int, rows: int, k: int) -> tuple[int, int]:
-    """Where to cut a frequency set, and the rows left of it: the lower median, else the allowed cut nearest balance."""
+    """Return the index of the lower median if the cut is allowed there, or else of the allowed cut nearest to balance.
+
+    The result is the index in the frequency set of the last code on the left, or -1, and the number of rows on the left.
+    """
     best, best_left, best_gap = -1, 0, rows + 1
     left = 0
     median_seen = False
@@ -102,7 +105,7 @@ def best_cut(counts: NDArray[np.int64], distinct: int, rows: int, k: int) -> tup
 
 @kernel
 def _half(counts: NDArray[np.int64], rows: int) -> tuple[int, int, int]:
-    """Where the lower median stands in a frequency set, the rows of the left half, and how many of its own go there."""
+    """Return the index of the lower median in a frequency set, the rows of the left half, and its rows that have the median."""
     left = (rows + 1) // 2
     below, position = 0, 0
     while below + counts[position] < left:
@@ -113,7 +116,7 @@ def _half(counts: NDArray[np.int64], rows: int) -> tuple[int, int, int]:
 
 @kernel
 def _bounds(words: NDArray[np.uint64], layout: BitLayout, first: int, last: int, box: NDArray[np.int64]) -> None:
-    """Smallest (box[0]) and largest (box[1]) code of every axis in the rows first..last."""
+    """Find the smallest (box[0]) and largest (box[1]) code of every axis in the rows first..last."""
     for j in range(layout.axes):
         box[0, j] = np.int64(layout.mask[j])
         box[1, j] = 0
@@ -122,7 +125,7 @@ def _bounds(words: NDArray[np.uint64], layout: BitLayout, first: int, last: int,
         for j in range(layout.axes):
             column, shift, mask = words[layout.word[j]][tile:end], layout.shift[j], layout.mask[j]
             low, high = box[0, j], box[1, j]
-            for i in range(column.size):  # over a slice from 0: the form that becomes vector instructions (7x)
+            for i in range(column.size):  # a loop over a slice from 0 compiles to vector instructions (7x faster)
                 code = np.int64((column[i] >> shift) & mask)
                 low = min(low, code)
                 high = max(high, code)
@@ -141,15 +144,15 @@ def _move_left_first(
     shift: np.uint64,
     mask: np.uint64,
     cut: np.uint64,
-    at_cut: int,  # how many rows with code == cut go left: the first ones
+    at_cut: int,  # number of rows with code == cut in the left half; the first ones
     middle: int,  # where the right half begins
 ) -> None:
-    """Move the rows first..last to the other side of the buffer, those left of the cut before the others."""
+    """Copy the rows first..last to the other side of the buffer, first the rows left of the cut, then the others."""
     column, left, right, none_kept = words[word][first:last], np.uintp(first), np.uintp(middle), np.uintp(0)
     kept = np.uintp(at_cut)
     for i in range(column.size):
         code = (column[i] >> shift) & mask
-        # Arithmetic, not branches: half of them would be guessed wrong.
+        # Arithmetic instead of branches, because the processor would mispredict half of them.
         at = np.uintp(code == cut) & np.uintp(kept != none_kept)
         kept -= at
         goes_left = np.uintp(code < cut) | at
@@ -172,14 +175,14 @@ def cut_once(
     side: int,
     axes: AxisTables,
     k: int,
-    guard: Guard | None,  # None = k is all that is promised; numba compiles the kernel without what it does not need then
-    relaxed: bool,
+    guard: Guard | None,  # None = k is the only promise; numba then compiles the kernel without the other checks
+    relaxed: bool,  # whether equal rows may be divided
     box: NDArray[np.int64],  # scratch (3, axes)
     values: NDArray[np.int64],  # scratch, as long as the longest axis
     counts: NDArray[np.int64],  # scratch, as long as the longest axis
-    asking: Asking | None,  # a workload whose answers come first
+    asking: Asking | None,  # a workload whose cuts are tried first
 ) -> tuple[int, int | np.int64, int]:
-    """Cut the partition first..last once: the row where its right half begins, or -1 if no cut is allowed; the axis; why."""
+    """Cut the part first..last once. Return where its right half begins, or -1 if no cut is allowed; the axis; the reason."""
     rows = last - first
     if rows < 2 * k:
         return NO_CUT
@@ -193,8 +196,8 @@ def cut_once(
     for j in range(axis_count):
         box[2, j] = width(axes, j, box[0, j], box[1, j]) if box[0, j] < box[1, j] else CONSTANT
     for _ in range(axis_count):
-        axis: int | np.int64 = np.int64(0)  # typed, or numba compiles once more for a plain 0
-        for j in range(1, axis_count):  # the first of the widest: ties go by the order of the columns
+        axis: int | np.int64 = np.int64(0)  # typed, because numba compiles another version for a plain 0
+        for j in range(1, axis_count):  # the widest axis; in a tie the first in the order of the columns
             if box[2, j] > box[2, axis]:
                 axis = j
         if box[2, axis] == REFUSED or (box[2, axis] == CONSTANT and not relaxed):
@@ -204,13 +207,13 @@ def cut_once(
         at_cut = rows
         if relaxed:
             position, left, at_cut = _half(counts, rows)
-            if guard is not None:  # noqa: SIM102 - numba leaves out a branch only if this is all it asks
+            if guard is not None:  # noqa: SIM102 - numba removes a branch only if this is its whole condition
                 if not halves_are_valid(here, layout, first, last, axis, values, counts, distinct, left, guard):
                     position = -1
         else:
             position, left = best_cut(counts, distinct, rows, k)
             if guard is not None:  # noqa: SIM102
-                if position >= 0:  # enough rows on both sides is the least: persons and values are no more than rows
+                if position >= 0:  # otherwise a side has too few rows, so also too few people or values
                     position, left = guarded_cut(here, layout, first, last, axis, values, counts, distinct, guard)
         if position >= 0:
             _move_left_first(
@@ -218,7 +221,7 @@ def cut_once(
                 word, shift, mask, np.uint64(values[position]), at_cut, first + left,
             )  # fmt: skip
             return first + left, axis, DEALT if box[2, axis] == CONSTANT else WIDEST
-        if box[2, axis] == CONSTANT:  # dealing equal rows was not allowed either
+        if box[2, axis] == CONSTANT:  # dividing equal rows was not allowed either
             return NO_CUT
         box[2, axis] = REFUSED
     return NO_CUT
@@ -240,7 +243,10 @@ def _cut_for_answers(
     counts: NDArray[np.int64],
     asking: Asking,
 ) -> tuple[int, int | np.int64]:
-    """Cut where the workload gains most and both sides may stand, and the axis; -1 if it gains nowhere."""
+    """Cut where the workload gains most and both sides are valid.
+
+    Return where the right half begins, and the axis, or -1 if no allowed cut gains.
+    """
     here, wanted, gains = words[side], asking.wanted, asking.gains
     find_cuts(here, ids[side], layout, first, last, axes, k, asking, box)
     while True:
@@ -265,7 +271,7 @@ def _cut_for_answers(
 
 @kernel
 def close(ids: NDArray[np.uint32], first: int, last: int, side: int, begins: NDArray[np.bool_]) -> None:
-    """This partition is a class: mark its first row, and leave its row ids on side 0."""
+    """Finish a part as a group: mark its first row, and copy its row ids to side 0 of the buffer."""
     begins[first] = True
     if side == 1:
         for i in range(first, last):
@@ -275,7 +281,7 @@ def close(ids: NDArray[np.uint32], first: int, last: int, side: int, begins: NDA
 @kernel
 def cut_all(
     words: NDArray[np.uint64],  # IN OUT (2, words, rows)
-    ids: NDArray[np.uint32],  # IN OUT (2, rows); the classes' row ids end on side 0
+    ids: NDArray[np.uint32],  # IN OUT (2, rows); at the end side 0 has the row ids of the groups
     layout: BitLayout,
     first: int,
     last: int,
@@ -288,11 +294,11 @@ def cut_all(
     values: NDArray[np.int64],  # scratch, as long as the longest axis
     counts: NDArray[np.int64],  # scratch, as long as the longest axis
     asking: Asking | None,
-    begins: NDArray[np.bool_],  # OUT (rows): True where a class begins
+    begins: NDArray[np.bool_],  # OUT (rows): True where a group begins
     state: NDArray[np.int64],  # OUT state[0] = rows done; IN state[1] = stop now
-    recorded: RecordedCuts | None,  # OUT; None = nobody asks for an explanation
+    recorded: RecordedCuts | None,  # OUT; None = cuts are not recorded
 ) -> None:
-    """Cut the partition first..last until no cut is allowed."""
+    """Cut the part first..last until no cut is allowed."""
     waiting = np.empty((DEPTH, 3), np.int64)
     depth = 0
     while True:

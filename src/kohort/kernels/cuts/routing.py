@@ -1,6 +1,6 @@
-"""Packed rows on their way down a tree of cuts: which part each belongs to, and how often each code is in each part.
+"""Assign packed rows to the parts of a tree of cuts, and count the codes in each part.
 
-Rows are (rows, words) here, one row after the other as they lie in a file; `kernels.packed` has them word by word.
+Here rows are (rows, words), one row after the other as in a file. `kernels.packed` stores them word by word.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kohort.kernels.core.packed import BitLayout
 
 @kernel
 def put(values: NDArray[np.uint64], layout: BitLayout, column: int, words: NDArray[np.uint64]) -> None:
-    """Write one column of codes into packed rows; its bits come in as zeros."""
+    """Write one column of codes into packed rows. Its bits must be zero before the call."""
     word, shift = layout.word[column], layout.shift[column]
     for i in range(values.size):
         words[i, word] |= values[i] << shift
@@ -32,12 +32,12 @@ def get(words: NDArray[np.uint64], layout: BitLayout, column: int, values: NDArr
 def route(
     words: NDArray[np.uint64],  # IN (rows, words)
     layout: BitLayout,
-    axis: NDArray[np.int64],  # IN (nodes): where each is cut; -1 = it is not
-    cut: NDArray[np.int64],  # IN (nodes): the last code that goes left
-    left: NDArray[np.int64],  # IN (nodes): the left child; the right one is the next
+    axis: NDArray[np.int64],  # IN (nodes): the axis that cuts each node; -1 = not cut
+    cut: NDArray[np.int64],  # IN (nodes): the last code in the left part
+    left: NDArray[np.int64],  # IN (nodes): the left child; the right child has the next number
     node_of: NDArray[np.int64],  # OUT (rows): the part of each row
 ) -> None:
-    """Take every row down the tree."""
+    """Find the part of every row."""
     word, shift, mask = layout.word, layout.shift, layout.mask
     for i in range(node_of.size):
         node = np.int64(0)
@@ -53,11 +53,11 @@ def count_codes(
     words: NDArray[np.uint64],
     layout: BitLayout,
     node_of: NDArray[np.int64],
-    slot_of: NDArray[np.int64],  # IN (nodes): where a part is counted; -1 = it is not
-    start: NDArray[np.int64],  # IN (axes): where each axis' codes begin in a slot
+    slot_of: NDArray[np.int64],  # IN (nodes): the slot where a part is counted; -1 = not counted
+    start: NDArray[np.int64],  # IN (axes): where the codes of each axis begin in a slot
     counts: NDArray[np.int64],  # IN OUT (slots, codes of all axes)
 ) -> None:
-    """Add the rows to the frequency sets of their parts, all axes at once."""
+    """Add the rows to the frequency sets of their parts, for all axes."""
     word, shift, mask, axes = layout.word, layout.shift, layout.mask, layout.axes
     for i in range(node_of.size):
         slot = slot_of[node_of[i]]
@@ -68,17 +68,17 @@ def count_codes(
 
 @kernel
 def count_persons(
-    words: NDArray[np.uint64],  # IN the rows of each person side by side
-    person: int,  # the word that says whose a row is
+    words: NDArray[np.uint64],  # IN: rows of the same person are adjacent
+    person: int,  # the word that holds the person of a row
     layout: BitLayout,
     node_of: NDArray[np.int64],
     slot_of: NDArray[np.int64],
-    axis_of: NDArray[np.int64],  # IN (slots): the axis that is counted there
+    axis_of: NDArray[np.int64],  # IN (slots): the axis that is counted in the slot
     start: NDArray[np.int64],  # IN (slots): where its codes begin
-    reach: NDArray[np.int64],  # scratch (3, slots): the lowest and the highest code of a person, and where there is one; -1
-    counts: NDArray[np.int64],  # IN OUT (2, codes of all slots): persons by their lowest code and by their highest
+    reach: NDArray[np.int64],  # scratch (3, slots), filled with -1: lowest and highest code of a person; slots the person is in
+    counts: NDArray[np.int64],  # IN OUT (2, codes of all slots): number of people by their lowest code and by their highest
 ) -> None:
-    """Count every person once in each part, by the ends of what the person has there."""
+    """Count every person once in each part, at the lowest and at the highest code that the person has there."""
     word, shift, mask = layout.word, layout.shift, layout.mask
     lowest, highest, touched = reach
     first = 0
@@ -110,12 +110,12 @@ def count_pairs(
     layout: BitLayout,
     node_of: NDArray[np.int64],
     slot_of: NDArray[np.int64],
-    axis_of: NDArray[np.int64],  # IN (slots): the axis that is counted there
+    axis_of: NDArray[np.int64],  # IN (slots): the axis that is counted in the slot
     start: NDArray[np.int64],  # IN (slots): where its pairs begin
-    first: NDArray[np.int64],  # IN (secrets + 1): where each secret's values begin among all of them
-    counts: NDArray[np.int64],  # IN OUT (code, value) by (code, value)
+    first: NDArray[np.int64],  # IN (sensitive columns + 1): where the values of each sensitive column begin
+    counts: NDArray[np.int64],  # IN OUT: number of rows with each pair (code, sensitive value)
 ) -> None:
-    """Add the rows to the counts of (code, sensitive value) of their parts, each part by one axis."""
+    """Add the rows to the counts of (code, sensitive value) of their parts. Each part has one axis."""
     word, shift, mask, values = layout.word, layout.shift, layout.mask, first[-1]
     for i in range(node_of.size):
         slot = slot_of[node_of[i]]

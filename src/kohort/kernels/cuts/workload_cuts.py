@@ -1,8 +1,9 @@
-"""Where to cut so that the queries of a workload are answered better: at an end of one of their predicates.
+"""Find the cut that improves the answers to the queries of a workload most. Cuts are at the ends of predicates.
 
-An answer from a part takes its values as evenly spread, so it is off by some share of the part's records. The cut is taken that
-lowers most the records that are off times the square of that share: small shares of many parts cancel out, large ones of a few
-do not. The records alone, or their squares, leave more error on Adult (docs/decisions/0008).
+An answer computed from a part assumes that values are evenly distributed in it. Its error is some share of the rows of the part.
+The chosen cut is the one that lowers most the sum of (rows in error) x (share in error)^2. Small shares in many parts cancel
+out, large shares in a few parts do not. Rows in error alone, or their squares, leave more error on Adult
+(docs/decisions/0008).
 """
 
 from __future__ import annotations
@@ -17,58 +18,58 @@ from kohort.kernels.core.packed import BitLayout
 from kohort.kernels.core.promise_rules import Whole
 from kohort.kernels.core.widths import AxisTables
 
-CARRIED = np.uint8(1)  # in `members`: columns that are published as they are fulfil a query; the bit above: all columns do
+CARRIED = np.uint8(1)  # bit in `members`: the columns published unchanged satisfy the query; next bit: all columns do
 
 
 class Wanted(NamedTuple):
-    """A workload on the axes of a table: Q queries, P predicates on axes, query by query."""
+    """The queries of a workload on the axes of a table: Q queries, P predicates on axes, query by query."""
 
-    weight: NDArray[np.float64]  # (Q): of a record by which an answer is off
-    first: NDArray[np.int64]  # (Q + 1): where a query's predicates begin
-    axis: NDArray[np.int64]  # (P)
-    anything: NDArray[np.float64]  # (P): the share that fulfils it of a cell that tells nothing
+    weight: NDArray[np.float64]  # (Q): weight of one row in error
+    first: NDArray[np.int64]  # (Q + 1): where the predicates of a query begin
+    axis: NDArray[np.int64]  # (P): the axis of the predicate
+    anything: NDArray[np.float64]  # (P): share that satisfies it, of a cell that may hold any value
     start: NDArray[np.int64]  # (P): where its codes begin in `before`, `upto`, `held`
-    before: NDArray[np.float64]  # per code: how much of what is asked for lies before it
-    upto: NDArray[np.float64]  # per code: ... before its end
-    held: NDArray[np.int64]  # per code: how many codes up to it are asked for
-    axis_start: NDArray[np.int64]  # (axes): where its codes begin in the next two
-    axis_before: NDArray[np.float64]  # per code: how much of the axis lies before it
-    axis_upto: NDArray[np.float64]  # per code: ... before its end
-    node_first: NDArray[np.int64]  # per node of any tree: its first code
-    node_last: NDArray[np.int64]
+    before: NDArray[np.float64]  # per code: length of the requested part of the axis before the code
+    upto: NDArray[np.float64]  # per code: length of the requested part of the axis before the end of the code
+    held: NDArray[np.int64]  # per code: number of requested codes up to this one
+    axis_start: NDArray[np.int64]  # (axes): where its codes begin in `axis_before`, `axis_upto`, `piece_of`, `jump`
+    axis_before: NDArray[np.float64]  # per code: length of the axis before the code
+    axis_upto: NDArray[np.float64]  # per code: length of the axis before the end of the code
+    node_first: NDArray[np.int64]  # per node of all trees: its first code
+    node_last: NDArray[np.int64]  # per node of all trees: its last code
     cut_first: NDArray[np.int64]  # (axes + 1): where the cuts of an axis begin
     cut: NDArray[np.int64]  # codes after which a predicate begins or ends, ascending
-    piece_of: NDArray[np.int64]  # per code, as `axis_before`: how many cuts of its axis lie before it
-    members: NDArray[np.uint8]  # (rows, Q)
-    jump: NDArray[np.float64]  # per code, as `axis_before`: what the ends of predicates up to it cost a search, in full widths
-    toll: NDArray[np.float64]  # per node, as `node_first`: what the predicates cost that it straddles
+    piece_of: NDArray[np.int64]  # per code: number of cuts of its axis before it
+    members: NDArray[np.uint8]  # (rows, Q): see CARRIED
+    jump: NDArray[np.float64]  # per code: extra cost in a search of the predicate ends up to this code, in full widths
+    toll: NDArray[np.float64]  # per node: extra cost in a search of the predicates that the node satisfies only partly
 
 
 class Asking(NamedTuple):
-    """A workload as one thread asks it, with room for T cuts, P of them on one axis."""
+    """A workload, with working memory of one thread for T cuts, at most P of them on one axis."""
 
     wanted: Wanted
-    only: bool  # cut nowhere else
-    least: float  # gain per record, below which a cut is not worth it
-    gains: NDArray[np.float64]  # scratch (T): by how much each cut lowers the error; 0 if it may not be made
-    lefts: NDArray[np.int64]  # scratch (T): how many records each leaves on the left
-    active: NDArray[np.int64]  # scratch (Q): queries that a part answers wrongly, perhaps
-    parts: NDArray[np.int64]  # scratch (P + 1, 2, axes): boxes of what lies between two cuts
-    rights: NDArray[np.int64]  # scratch, the same: of all that lies from there on
-    sizes: NDArray[np.int64]  # scratch (P + 1): records between two cuts
-    held: NDArray[np.int64]  # scratch (P + 1, 2, Q): of these, who could fulfil each active query, and who does
-    sums: NDArray[np.int64]  # scratch (3, 2, Q): left of a cut, right of it, in all
+    only: bool  # whether to cut only at ends of predicates
+    least: float  # smallest gain per row for which a cut is made
+    gains: NDArray[np.float64]  # scratch (T): by how much each cut lowers the error; 0 if it is not allowed
+    lefts: NDArray[np.int64]  # scratch (T): number of rows left of each cut
+    active: NDArray[np.int64]  # scratch (Q): queries whose answer from the part may be wrong
+    parts: NDArray[np.int64]  # scratch (P + 1, 2, axes): boxes of the rows between two cuts
+    rights: NDArray[np.int64]  # scratch (P + 1, 2, axes): boxes of all rows from there on
+    sizes: NDArray[np.int64]  # scratch (P + 1): number of rows between two cuts
+    held: NDArray[np.int64]  # scratch (P + 1, 2, Q): of these, rows that could satisfy each active query, and rows that do
+    sums: NDArray[np.int64]  # scratch (3, 2, Q): as `held`, left of a cut, right of it, in total
     left_box: NDArray[np.int64]  # scratch (2, axes)
 
 
 @inlined
 def _share(wanted: Wanted, axes: AxisTables, predicate: Whole, low: Whole, high: Whole) -> float:
-    """Of a published cell of the codes low..high: the share that fulfils a predicate."""
+    """Return the share of a published cell of the codes low..high that satisfies a predicate."""
     axis = wanted.axis[predicate]
     if high == 0:
         return 0.0
     size = axes.size[axis]
-    if low == 0:  # missing or anything
+    if low == 0:  # published as `*`: missing, or any value
         return wanted.anything[predicate]
     if not axes.numeric[axis] and low < high:
         row = axes.start[axis]
@@ -92,9 +93,9 @@ def _error(
     active: NDArray[np.int64],  # IN: queries
     many: int,
     box: NDArray[np.int64],  # IN (2, axes)
-    held: NDArray[np.int64],  # IN (2, Q): records that could fulfil each active query, and those that do
+    held: NDArray[np.int64],  # IN (2, Q): rows that could satisfy each active query, and rows that do
 ) -> float:
-    """How far the answers from a part are off."""
+    """Return the weighted error of the answers from one part."""
     total = 0.0
     for i in range(many):
         query = active[i]
@@ -111,7 +112,7 @@ def _error(
 
 @kernel
 def _find_active(wanted: Wanted, box: NDArray[np.int64], active: NDArray[np.int64]) -> int:
-    """The queries that some but perhaps not all records of a box fulfil."""
+    """Find the queries that some, but perhaps not all, rows of a box satisfy. Return their number."""
     many = 0
     for query in range(wanted.weight.size):
         some, part = True, False
@@ -120,7 +121,7 @@ def _find_active(wanted: Wanted, box: NDArray[np.int64], active: NDArray[np.int6
             low, high = box[0, axis], box[1, axis]
             least = max(low, 1)
             held = wanted.held[at + high] - wanted.held[at + least - 1]
-            between = wanted.upto[at + high] - wanted.before[at + least]  # of places that perhaps nobody holds
+            between = wanted.upto[at + high] - wanted.before[at + least]  # may be between the values that occur
             some = some and (held > 0 or between > 0 or (low == 0 and high > 0 and wanted.anything[predicate] > 0))
             part = part or held <= high - low
         if some and part:
@@ -138,10 +139,10 @@ def find_cuts(
     last: int,
     axes: AxisTables,
     k: int,
-    asking: Asking,  # its `gains` and `lefts` are filled
-    box: NDArray[np.int64],  # IN (2, axes): of the part
+    asking: Asking,  # OUT its `gains` and `lefts`
+    box: NDArray[np.int64],  # IN (2, axes): box of the part
 ) -> None:
-    """Try every end of a predicate: what lies left and right of it is gathered in one sweep over the records per axis."""
+    """Compute the gain of a cut at every end of a predicate, with one pass over the rows per axis."""
     wanted, gains, lefts, active = asking.wanted, asking.gains, asking.lefts, asking.active
     parts, rights, sizes, held = asking.parts, asking.rights, asking.sizes, asking.held
     left_box, left_held, right_held, all_held = asking.left_box, asking.sums[0], asking.sums[1], asking.sums[2]
@@ -177,7 +178,7 @@ def find_cuts(
             left += sizes[piece]
             _widen(left_box, parts[piece])
             _add(left_held, held[piece], many)
-            if sizes[piece] == 0 or left < k or last - first - left < k:  # without records the cut is the one before
+            if sizes[piece] == 0 or left < k or last - first - left < k:  # without rows it is the same as the cut before
                 continue
             for at in range(many):
                 right_held[0, at], right_held[1, at] = all_held[0, at] - left_held[0, at], all_held[1, at] - left_held[1, at]
@@ -189,6 +190,7 @@ def find_cuts(
 
 @inlined
 def _add(sums: NDArray[np.int64], other: NDArray[np.int64], many: int) -> None:
+    """Add the counts of the active queries."""
     for at in range(many):
         sums[0, at] += other[0, at]
         sums[1, at] += other[1, at]
@@ -196,6 +198,7 @@ def _add(sums: NDArray[np.int64], other: NDArray[np.int64], many: int) -> None:
 
 @inlined
 def _widen(box: NDArray[np.int64], other: NDArray[np.int64]) -> None:
+    """Extend a box to include another box."""
     for j in range(box.shape[1]):
         box[0, j] = min(box[0, j], other[0, j])
         box[1, j] = max(box[1, j], other[1, j])
@@ -208,12 +211,13 @@ def _gather(
     layout: BitLayout,
     first: int,
     last: int,
-    asking: Asking,  # its `parts`, `sizes` and `held` are filled: what lies between two cuts
+    asking: Asking,  # OUT its `parts`, `sizes` and `held`
     axis: int,
-    begin: Whole,  # the first cut in question
+    begin: Whole,  # the first cut that is tried
     pieces: Whole,
-    many: int,  # active queries
+    many: int,  # number of active queries
 ) -> None:
+    """Compute box, size and counts of the rows between each two cuts of an axis."""
     parts, sizes, held, active = asking.parts, asking.sizes, asking.held, asking.active
     members, piece_of = asking.wanted.members, asking.wanted.piece_of
     codes_start = asking.wanted.axis_start[axis]

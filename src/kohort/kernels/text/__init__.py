@@ -1,1 +1,1 @@
-"""Kernels that scan text: the marks of a CSV file, hashes of texts."""
+"""Kernels that scan text: quotes and line ends of a CSV file, hashes of texts."""

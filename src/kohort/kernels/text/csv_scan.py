@@ -1,5 +1,7 @@
-"""Are the quotes and line ends of a CSV file in order? Readers do not say: they make one long cell of what follows a stray
-quote, and disagree on what a lone carriage return means.
+"""Check the quotes and line ends of a CSV file.
+
+CSV readers do not report errors in them. After a stray quote they read the following text as one long cell, and they disagree
+on the meaning of a carriage return without a newline.
 """
 
 from __future__ import annotations
@@ -15,11 +17,11 @@ QUOTE, NEWLINE, RETURN = 34, 10, 13
 
 @kernel
 def check_marks(
-    data: NDArray[np.uint8],  # IN: a piece of the file
+    data: NDArray[np.uint8],  # IN: the next bytes of the file
     delimiter: int,
-    state: NDArray[np.int64],  # IN OUT: where in a field we are, lines ended, line of the last opening quote
+    state: NDArray[np.int64],  # IN OUT: position in a cell (FIELD_START, ...), lines ended, line of the last opening quote
 ) -> bool:
-    """Go on through one piece; False as soon as something stands where it must not, with the state of that place."""
+    """Scan the next bytes of a file. Return False at the first misplaced mark, and leave the state at that byte in `state`."""
     here, line, opened = state[0], state[1], state[2]
     for i in range(data.size):
         byte = data[i]

@@ -1,4 +1,4 @@
-"""Texts as 64-bit numbers, eight bytes at a time."""
+"""Hashes of texts as 64-bit numbers, computed from eight bytes at a time."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from kohort.kernels.core.randomness import mixed
 
 @kernel
 def hash_texts(
-    indices: NDArray[np.int64],  # IN (texts + 1): where each text begins in the bytes
-    data: NDArray[np.uint8],  # IN
-    hashes: NDArray[np.uint64],  # OUT
+    indices: NDArray[np.int64],  # IN (texts + 1): where each text begins in `data`, and the end of the last one
+    data: NDArray[np.uint8],  # IN: UTF-8 bytes of all texts
+    hashes: NDArray[np.uint64],  # OUT (texts)
 ) -> None:
-    """Bytes enter low end first whatever the machine, then the length: the empty text is not the missing one."""
+    """Hash each text. The result is the same on machines of any byte order.
+
+    The length is part of the hash, so that the hash of the empty text differs from 0, which stands for a missing value.
+    """
     for text in range(indices.size - 1):
         begin, end = indices[text], indices[text + 1]
         state, word, filled = np.uint64(0), np.uint64(0), np.uint64(0)
