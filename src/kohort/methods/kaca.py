@@ -5,8 +5,8 @@ with it.
 
 The next invalid group A is drawn at random. It merges with the group B for which |A| d(A, AB) + |B| d(B, AB) is least, where
 d(A, AB) is the additional loss of a row of A after the merge. Ties go to the group that contains the lowest row number.
-`start=records` starts with every row as its own group. Ni, Xie, Qian 2017 must have done this: their Table 10 has mean sizes
-that groups of equal rows cannot give, because there are too few such groups. TopDown-KACA is this method in blocks.
+`start=records` starts with every row as its own group. The mean sizes in Table 10 of Ni, Xie, Qian 2017 cannot come from groups
+of equal rows, because there are too few of them. TopDown-KACA is this method in blocks.
 
 Other promises: a group that does not keep all promises is invalid, like a group with fewer than k rows.
 """
