@@ -293,7 +293,7 @@ def _method_notes(points: Points, constraints: Constraints, summary: RunSummary)
     if len(summary.tried) == 1:
         return [f"Method: {methods}, chosen by `auto` because {_only_candidate(points, constraints)}."]
     compared = f"Compared: {', '.join(sorted(summary.tried))}."
-    why = "it loses least" if summary.blocks == 1 else "it loses least in the block"
+    why = "it loses least" if len(summary.taken) == 1 else "each loses least in its blocks"
     return [f"Method: {methods}, chosen by `auto` because {why}. {compared}"]
 
 
