@@ -118,8 +118,8 @@ def test_improvement_of_any_groups_keeps_suppressed_rows_and_never_raises_the_lo
 
 @settings(QUICK, max_examples=20)
 @given(case=promised(), data=st.data())
-def test_persons_are_counted(case, data):
-    """With several rows a person two groups that stand may not stand as one, so that pools must be requested too."""
+def test_improvement_counts_people(case, data):
+    """If people have several rows, two valid groups can be invalid as one group. So pools must be checked too."""
     columns, measures, secrets, promise, requested = case
     rows = rows_in(columns)
     persons = data.draw(st.lists(st.integers(0, rows // 2), min_size=rows, max_size=rows))

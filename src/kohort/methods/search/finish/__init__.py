@@ -1,7 +1,7 @@
 """Finish: after a method has run, merge or suppress invalid groups, then suppress the rows that cost most.
 
 This is for methods that cut or grow groups. Methods that recode whole columns check all promises themselves. If a method works in
-blocks, `finish` works within each block.
+blocks, this is done within each block.
 """
 
 from __future__ import annotations
