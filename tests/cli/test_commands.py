@@ -26,18 +26,22 @@ def test_json_is_one_object_with_the_agreed_keys(kohort):
     assert (ran.code, re.sub("kohort: .* s\n|kohort: compiling.*\n", "", ran.err)) == (0, "")
 
 
+LOWERED = r"Improvement (lowered the {0} from \d+\.\d+ % to|found nothing better in {1}\. The {0} stays at) \d+\.\d+ %"
 SEARCHES = {
     "": [
-        r"Started with (top-down|merge), which lost least of merge, top-down\.",
-        "Improved by effort 1: leaf loss .* (fell|stays)",
+        r"Method: (top-down|merge), chosen by `auto` because it loses least\. Compared: merge, top-down\.",
+        LOWERED.format("detail lost", "1 round"),
     ],
-    "--k 5": [r"Started with top-down, which suits what is asked\.", "Improved by effort 1: leaf loss"],
-    "--k 5 --effort 0": ["Started with top-down"],
-    "--effort 2 --objective height --method merge": [r"Improved by effort 2: height loss .* (fell from|stays) 0\.\d+"],
-    "--objective class --label sex --method top-down": ["Improved by effort 1: class loss"],
-    "--objective square-error": ["Started with mdav", "Improved the square error by effort 1"],
+    "--k 5": [
+        r"Method: top-down, chosen by `auto` because k is 5 and no other promise was made\.",
+        LOWERED.format("detail lost", "1 round"),
+    ],
+    "--k 5 --effort 0": ["Method: top-down"],
+    "--effort 2 --objective height --method merge": [LOWERED.format("height loss", "2 rounds")],
+    "--objective class --label sex --method top-down": [LOWERED.format("class loss", "1 round")],
+    "--objective square-error": ["Method: mdav", r"Improvement ran 1 round to lower the square error\."],
     "--method mondrian": [],
-    "--method mondrian --effort 1": ["Improved by effort 1: leaf loss"],
+    "--method mondrian --effort 1": [LOWERED.format("detail lost", "1 round")],
     "--method datafly --suppress 0.3": [],
 }
 
@@ -56,7 +60,8 @@ def test_what_was_done_is_told(kohort, flags):
         assert re.match(expected, sentence)
         assert sentence.endswith(".")
         assert f"\n{sentence}\n" in plain.out
-    assert ("Started" in plain.out, "Improved" in plain.out) == ("Started" in str(told), "Improved" in str(told))
+    for start in ("Method: ", "Improvement "):
+        assert (start in plain.out) == (start in str(told))
 
 
 def test_what_was_asked_of_the_search_is_saved(kohort):

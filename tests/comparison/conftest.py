@@ -1,4 +1,4 @@
-"""Shared by the tests of this folder."""
+"""Fixtures for the tests in this folder."""
 
 from __future__ import annotations
 

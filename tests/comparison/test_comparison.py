@@ -1,4 +1,4 @@
-"""`kohort compare`: every method at every k, and the files it writes."""
+"""`kohort compare`: it runs every method at every k and writes files."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ METHODS = ["mondrian", "mondrian-1d", "datafly"]
 
 
 @pytest.mark.slow
-def test_every_method_at_every_k(sample):
+def test_comparison_has_an_entry_for_every_method_and_k(sample):
     found = kohort.compare(sample.table, sample.job, k=[5, 3], methods=METHODS, seed=7)
     assert [(one.method, one.k) for one in found.entries] == [(method, k) for method in METHODS for k in (3, 5)]
-    alone = kohort.anonymize(sample.table, sample.job, k=5, method="mondrian", seed=7)
+    release = kohort.anonymize(sample.table, sample.job, k=5, method="mondrian", seed=7)
     mondrian = found.entries[1]
-    assert mondrian.loss == alone.loss.to_dict()
-    assert (mondrian.smallest, mondrian.classes) == (alone.evidence.k, alone.evidence.classes)
+    assert mondrian.loss == release.loss.to_dict()
+    assert (mondrian.smallest, mondrian.classes) == (release.evidence.k, release.evidence.classes)
     assert mondrian.queries is not None
     assert mondrian.queries["queries"] == comparing.RANDOM_QUERIES
     assert found.advice is not None
@@ -35,58 +35,59 @@ def test_every_method_at_every_k(sample):
 
 
 @pytest.mark.slow
-def test_what_cannot_be_kept_is_told_beside_the_others(sample, tmp_path):
+def test_a_k_that_cannot_be_kept_is_an_entry_with_the_error_message(sample, tmp_path):
     found = kohort.compare(sample.table, sample.job, k=[5, 700], methods=["mondrian"], folder=tmp_path, seed=7)
     kept, refused = found.entries
     assert kept.refused is None
     assert "k=700 cannot be kept" in str(refused.refused)
     assert found.advice is not None
-    assert found.advice.reasons[-1] == "No method could keep what is promised at k=700."
+    assert found.advice.reasons[-1] == "No method could keep the promises at k = 700."
     none = kohort.compare(sample.table, sample.job, k=700, methods=["mondrian"], seed=7)
     assert none.advice is None
     assert "No method could keep" in none.html()
 
 
-def test_a_table_that_no_method_can_read_is_refused_at_once():
+def test_a_column_that_cannot_be_read_stops_the_comparison_at_once():
     table = pa.table({"age": ["31", "x", "47", "52"], "s": list("aabb")})
     with pytest.raises(RequestError, match="Column 'age'"):
         kohort.compare(table, quasi="age", sensitive="s", type={"age": "integer"}, k=2, methods=["mondrian"])
 
 
-def test_where_no_method_can_keep_what_is_promised_the_command_fails(sample, tmp_path):
+def test_the_command_fails_if_no_method_can_keep_the_promises(sample, tmp_path):
     source, job = sample.write(tmp_path)
-    asked = ["compare", str(source), "--job", str(job), "--k", "700", "--methods", "mondrian", "-o", str(tmp_path / "out")]
-    ran = CliRunner().invoke(cli.group, asked)
+    arguments = ["compare", str(source), "--job", str(job), "--k", "700", "--methods", "mondrian", "-o", str(tmp_path / "out")]
+    ran = CliRunner().invoke(cli.group, arguments)
     assert isinstance(ran.exception, PromiseError)
     assert "k=700 cannot be kept" in str(ran.exception)
 
 
 @pytest.mark.parametrize("k", ["5,11", 5.5, [], [None], [True], [5, "6"], 0, [5, 10**20]])
-def test_a_k_that_is_none(sample, k):
+def test_invalid_k_is_an_error(sample, k):
     with pytest.raises(RequestError, match=r"\bk\b"):
         kohort.compare(sample.table, sample.job, k=k, methods=["mondrian"])
 
 
 @pytest.mark.slow
-def test_the_command_and_its_files(sample, tmp_path):
+def test_the_command_writes_page_json_and_csv_with_the_same_figures(sample, tmp_path):
     source, job = sample.write(tmp_path)
-    asked = ["compare", str(source), "--job", str(job), "--k", "5,3", "--methods", "auto,mondrian", "-o", str(tmp_path / "out")]
-    ran = CliRunner().invoke(cli.group, asked)
+    out = str(tmp_path / "out")
+    arguments = ["compare", str(source), "--job", str(job), "--k", "5,3", "--methods", "auto,mondrian", "-o", out]
+    ran = CliRunner().invoke(cli.group, arguments)
     assert ran.exit_code == 0, ran.output
     assert "Take auto." in ran.output
     page = (tmp_path / "out" / "comparison.html").read_text()
     assert page.count("<svg") == 7
-    assert not re.search(r'(src|href)="http', page)  # it needs nothing else
-    told = json.loads((tmp_path / "out" / "comparison.json").read_text())
+    assert not re.search(r'(src|href)="http', page)  # the page loads no other file
+    written = json.loads((tmp_path / "out" / "comparison.json").read_text())
     with (tmp_path / "out" / "comparison.csv").open() as file:
         lines = list(csv.DictReader(file))
-    assert [float(line["leaf"]) for line in lines] == [one["loss"]["leaf"] for one in told["entries"]]
-    again = CliRunner().invoke(cli.group, [*asked, "--json"])
-    assert json.loads(again.stdout)["entries"] == told["entries"]
+    assert [float(line["leaf"]) for line in lines] == [one["loss"]["leaf"] for one in written["entries"]]
+    again = CliRunner().invoke(cli.group, [*arguments, "--json"])
+    assert json.loads(again.stdout)["entries"] == written["entries"]
 
 
 @pytest.mark.parametrize(
-    ("flag", "value", "told"),
+    ("flag", "value", "message"),
     [
         ("--k", "five", "whole numbers"),
         ("--k", "5,0", "k must be"),
@@ -95,16 +96,16 @@ def test_the_command_and_its_files(sample, tmp_path):
         ("--models", "age", "publishes as it is"),
     ],
 )
-def test_mistakes_of_the_command(sample, tmp_path, flag, value, told):
+def test_wrong_flags_give_a_message(sample, tmp_path, flag, value, message):
     source, job = sample.write(tmp_path)
-    asked = {"--job": str(job), "--k": "5", "-o": str(tmp_path / "out"), flag: value}
-    ran = CliRunner().invoke(cli.group, ["compare", str(source), *(part for pair in asked.items() for part in pair)])
+    flags = {"--job": str(job), "--k": "5", "-o": str(tmp_path / "out"), flag: value}
+    ran = CliRunner().invoke(cli.group, ["compare", str(source), *(part for pair in flags.items() for part in pair)])
     assert isinstance(ran.exception, RequestError)
-    assert told in str(ran.exception)
+    assert message in str(ran.exception)
 
 
-def test_files_show_no_record(sample, tmp_path):
-    """Names of columns and figures; of the values only ends of classes, on the picture of two columns."""
+def test_files_contain_no_sensitive_value(sample, tmp_path):
+    """The files have column names and figures. The only values are ticks on the chart of two columns."""
     kohort.compare(sample.table, sample.job, k=5, methods=["mondrian"], folder=tmp_path, seed=7)
     secrets = {str(value) for name in sample.job.names("sensitive") for value in sample.table.column(name).unique().to_pylist()}
     for file in tmp_path.iterdir():
@@ -113,7 +114,7 @@ def test_files_show_no_record(sample, tmp_path):
 
 
 @pytest.mark.slow
-def test_models_beside_the_figures(sample):
+def test_models_add_figures_and_charts(sample):
     pytest.importorskip("sklearn")
     target = sample.job.names("sensitive")[0]
     found = kohort.compare(sample.table, Job.build(sample.job), k=5, methods=["mondrian"], models=target, seed=7)

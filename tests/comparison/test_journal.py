@@ -17,31 +17,31 @@ METHODS = ["mondrian", "mondrian-1d", "datafly"]
 
 
 @pytest.mark.slow
-def test_a_run_that_was_stopped_goes_on(sample, tmp_path, monkeypatch):
+def test_a_stopped_run_continues_without_repeating_finished_methods(sample, tmp_path, monkeypatch):
     done: list[tuple[str, int]] = []
-    usual = comparing._entry
+    real_entry = comparing._entry
 
     def counted(table, job, variant, k, *others):
         if len(done) == 3:
             raise KeyboardInterrupt
         done.append((variant.name, k))
-        return usual(table, job, variant, k, *others)
+        return real_entry(table, job, variant, k, *others)
 
     monkeypatch.setattr(comparing, "_entry", counted)
-    asked = {"k": [3, 5], "methods": METHODS, "folder": tmp_path, "seed": 7}
+    settings = {"k": [3, 5], "methods": METHODS, "folder": tmp_path, "seed": 7}
     with pytest.raises(KeyboardInterrupt):
-        kohort.compare(sample.table, sample.job, **asked)
+        kohort.compare(sample.table, sample.job, **settings)
     assert not (tmp_path / "comparison.html").exists()
     mark = json.loads((tmp_path / "comparison.jsonl").read_text().splitlines()[0])["mark"]
     with (tmp_path / "comparison.jsonl").open("a") as file:
-        file.write(json.dumps({"mark": mark, "entry": {"k": 3}}) + "\n")  # half an entry
-        file.write('{"mark": "x", "ent')  # as a line is left that was being written
+        file.write(json.dumps({"mark": mark, "entry": {"k": 3}}) + "\n")  # an incomplete entry
+        file.write('{"mark": "x", "ent')  # a line that was being written when the run stopped
     before, done[:] = list(done), [("", 0)]
-    found = kohort.compare(sample.table, sample.job, **{**asked, "methods": METHODS[:2]})
+    found = kohort.compare(sample.table, sample.job, **{**settings, "methods": METHODS[:2]})
     assert not set(before) & set(done)
     before, done[:] = [*before, *done], [("", 0)]
-    kohort.compare(sample.table, sample.job, **{**asked, "methods": METHODS[:2]})
-    assert len(done) == 1  # nothing was lost to the line that was cut off
+    kohort.compare(sample.table, sample.job, **{**settings, "methods": METHODS[:2]})
+    assert len(done) == 1  # the incomplete line did not damage the line after it
     monkeypatch.undo()
     whole = kohort.compare(sample.table, sample.job, k=[3, 5], methods=METHODS[:2], seed=7)
     assert [one.loss for one in found.entries] == [one.loss for one in whole.entries]
@@ -49,19 +49,19 @@ def test_a_run_that_was_stopped_goes_on(sample, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_another_table_or_job_is_not_mixed_in(sample, tmp_path):
+def test_results_of_another_table_or_job_are_refused(sample, tmp_path):
     kohort.compare(sample.table, sample.job, k=5, methods="datafly", folder=tmp_path, seed=7)
     others: list[tuple[Any, dict[str, Any]]] = [(sample.table.slice(1), {}), (sample.table, {"l": 2})]
     for table, settings in others:
-        with pytest.raises(RequestError, match="another table, job, workload"):
+        with pytest.raises(RequestError, match="results for another table, job, workload"):
             kohort.compare(table, sample.job, k=5, methods="datafly", folder=tmp_path, seed=7, **settings)
     kohort.compare(sample.table.slice(1), sample.job, k=5, methods="datafly", folder=tmp_path, seed=7, force=True)
 
 
-def test_a_stopped_command_says_how_to_go_on(sample, tmp_path, monkeypatch):
+def test_a_stopped_command_says_how_to_continue(sample, tmp_path, monkeypatch):
     source, job = sample.write(tmp_path)
 
-    def stopped(*_given, **_asked):
+    def stopped(*_arguments, **_settings):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(comparing, "_entry", stopped)

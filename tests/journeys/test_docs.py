@@ -29,7 +29,7 @@ def test_every_public_name_is_there_and_documented():
 
 def test_every_method_cites_its_paper_and_describes_its_options():
     for method in METHODS.values():
-        assert re.search(r"\d{4}|paper 00\d|^ours\b", method.paper)
+        assert re.search(r"\d{4}|^kohort's own method\b", method.paper)
         assert all(field.description for field in method.options.model_fields.values())
 
 

@@ -12,7 +12,7 @@ import pytest
 import kohort as kh
 from kohort.encoding import encode as encoding
 from kohort.job.job import Job
-from kohort.methods.gccg import graded
+from kohort.methods.gccg import rows_by_score
 from kohort.schema import columns as schema
 from tests.published_partitions import EDUCATION_A2, EDUCATION_N4, TEN
 
@@ -119,7 +119,7 @@ def test_paper_001_table_3(education):
 def test_paper_001_table_5():
     table, job = workers(MORE_WORKERS, "A2")
     points = encoding.encode(table, schema.resolve(job.columns, table))
-    order = graded(points).tolist()
+    order = rows_by_score(points).tolist()
     assert [MORE_WORKERS[row][3] for row in order] == [39, 50, 42, 38, 52, 37, 31, 28, 53, 49]
 
 

@@ -12,7 +12,7 @@ TABLE = datasets.census(900, quasi=4)
 QUASI = TABLE.column_names[:4]
 
 
-def bound(**asked):
-    job = Job.build(quasi=QUASI, sensitive="s1", seed=7, **{"k": 5, **asked})
+def bound(**requested):
+    job = Job.build(quasi=QUASI, sensitive="s1", seed=7, **{"k": 5, **requested})
     points = encoding.encode(TABLE, schema.resolve(job.columns, TABLE))
     return job, points, Constraints(job.promise, points.rows, suppress=job.suppress)

@@ -1,4 +1,4 @@
-"""Full-domain methods on small tables."""
+"""Helpers that run full-domain methods on small tables."""
 
 from __future__ import annotations
 
@@ -13,21 +13,18 @@ SECRET, PERSON = "s", "p"
 
 
 def run_of(columns, method, k, **job):
-    """An engine, and the table in groups; columns named s and p are the sensitive one and the person."""
+    """Return an engine and its partition of the table. Column s is sensitive, column p is the person."""
     table = columns if isinstance(columns, pa.Table) else pa.table(columns)
     trees = {"tree": oracles.TREE} if "tree" in table.column_names else {}
     quasi = [name for name in table.column_names if name not in (SECRET, PERSON)]
-    asked = {"hierarchy": trees, "sensitive": [SECRET] * (SECRET in table.column_names), **job}
-    asked["drop"] = [name for name in (PERSON,) if name in table.column_names and name not in asked.get("unit", ())]
-    engine = ENGINES["memory"](kohort.Job.build(quasi=quasi, method=method, k=k, row_order="given", **asked), Progress(1))
+    requested = {"hierarchy": trees, "sensitive": [SECRET] * (SECRET in table.column_names), **job}
+    requested["drop"] = [name for name in (PERSON,) if name in table.column_names and name not in requested.get("unit", ())]
+    engine = ENGINES["memory"](kohort.Job.build(quasi=quasi, method=method, k=k, row_order="given", **requested), Progress(1))
     return engine, engine.partition(engine.encode(table))
 
 
 def partitioned(columns, method, k, **job):
     return run_of(columns, method, k, **job)[1]
-
-
-# --- by hand
 
 
 def labels_of(columns, method, k, **job):

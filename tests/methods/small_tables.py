@@ -1,4 +1,4 @@
-"""Small tables, encoded and partitioned by a method."""
+"""Helpers that encode small tables and partition them with a method."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests import oracles
 
 @dataclass(frozen=True)
 class Prepared:
-    """An encoded table, and the run it belongs to."""
+    """An encoded table with its job and progress."""
 
     job: kh.Job
     progress: Progress
@@ -30,27 +30,27 @@ class Prepared:
         return self.encoded.constraints
 
     def labels(self):
-        """Of a run up to the release."""
+        """Return the labels of a whole run, without publishing."""
         return MemoryEngine(self.job, self.progress).partition(self.encoded).labels()
 
 
-def prepared(columns, k, quasi=None, **asked):
-    """The columns, encoded as they stand."""
+def prepared(columns, k, quasi=None, **requested):
+    """Encode the columns with the rows in the given order."""
     table = columns if isinstance(columns, pa.Table) else pa.table(columns)
     hierarchy = {"tree": oracles.TREE} if "tree" in table.column_names else {}
-    job = kh.Job.build(quasi=quasi or table.column_names, hierarchy=hierarchy, row_order="given", **{"k": k, **asked})
+    job = kh.Job.build(quasi=quasi or table.column_names, hierarchy=hierarchy, row_order="given", **{"k": k, **requested})
     return encoded(table, job)
 
 
 def encoded(table, job):
     progress = Progress(1)
-    progress._inside.a_task = True  # as inside a task: no thread for each of many small pieces of work
+    progress._inside.a_task = True  # pretend to be inside a task, so that no threads are started for small tasks
     return Prepared(job, progress, MemoryEngine(job, progress).encode(table))
 
 
-def made(method, columns, k, **asked):
-    """What the method itself makes, before anything is finished or improved."""
-    table = prepared(columns, k, **asked)
+def made(method, columns, k, **requested):
+    """Return the labels of the method itself, before repair, suppression and improvement."""
+    table = prepared(columns, k, **requested)
     found = METHODS[method].partition(table.points, table.constraints, METHODS[method].options(), 7, Progress(1))
     return found.labels.tolist()
 

@@ -1,4 +1,4 @@
-"""Datafly raises the column with most values."""
+"""Datafly generalises the column with most values."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import pytest
 
 import kohort
 
-pytestmark = pytest.mark.slow  # compiling its kernels takes longer than a first look at the tests should
+pytestmark = pytest.mark.slow  # compiling the kernels takes long
 
 
-def test_datafly_raises_the_column_with_most_values_ties_by_order():
+def test_datafly_generalises_the_column_with_most_values_and_the_first_on_ties():
     columns = {"x": ["a", "b", "c", "a"], "y": ["p", "q", "p", "q"]}
     assert kohort.anonymize(pa.table(columns), quasi=["x", "y"], k=2, method="datafly", keep_order=True).table.to_pydict() == {
         "x": ["*"] * 4,

@@ -1,4 +1,4 @@
-"""MDAV, compared with published errors and a plain version."""
+"""MDAV, compared with published errors and with a simple reference implementation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kohort.progress import Progress
 from tests import oracles
 from tests.oracles import kmeans as kmeans_oracles
 
-pytestmark = pytest.mark.slow  # compiling its kernels takes longer than a first look at the tests should
+pytestmark = pytest.mark.slow  # compiling the kernels takes long
 
 QUICK = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 PUBLISHED = {
@@ -28,19 +28,19 @@ PUBLISHED = {
 }
 
 
-def labels_of(columns, k, scale=None, **asked):
+def labels_of(columns, k, scale=None, **requested):
     table = columns if isinstance(columns, pa.Table) else pa.table(columns)
     hierarchy = {"tree": oracles.TREE} if "tree" in table.column_names else {}
     option = {} if scale is None else {"scale": scale}
     quasi = table.column_names
-    job = kohort.Job.build(quasi=quasi, hierarchy=hierarchy, method="mdav", option=option, row_order="given", k=k, **asked)
+    job = kohort.Job.build(quasi=quasi, hierarchy=hierarchy, method="mdav", option=option, row_order="given", k=k, **requested)
     engine = ENGINES["memory"](job, Progress(1))
     return engine.partition(engine.encode(table)).labels().tolist()
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_published_errors(public_data, name):
-    """100 * SSE / SST of the z-scores, as the literature prints them for the three tables that all its papers use."""
+def test_errors_equal_the_published_ones(public_data, name):
+    """100 * SSE / SST of the z-scores, for the three tables that all papers use."""
     table = pyarrow.csv.read_csv(public_data / f"micro_{name}" / f"micro_{name}.csv")
     if name == "eia":
         table = table.select([one for one in table.column_names if one == "UTILITYID" or one.endswith(("REVENUE", "SALES"))])
@@ -79,9 +79,9 @@ def test_mdav_by_deviation_matches_the_oracle(columns, k, weight):
     if rows < k:
         return
     weights = [weight, *[1] * (len(columns) - 1)]
-    places = kmeans_oracles.deviations(columns, weights)
+    positions = kmeans_oracles.deviations(columns, weights)
     plain = kmeans_oracles.Table(columns, [oracles.Numbers(column) for column in columns], k, 0)
-    plain.rows = places
+    plain.rows = positions
 
     def squared(one, other):
         total = 0.0
@@ -91,39 +91,39 @@ def test_mdav_by_deviation_matches_the_oracle(columns, k, weight):
 
     def mean(left):
         return tuple(
-            round(sum(column) / len(left) * 2**16) / 2**16 for column in zip(*(places[row] for row in left), strict=True)
+            round(sum(column) / len(left) * 2**16) / 2**16 for column in zip(*(positions[row] for row in left), strict=True)
         )
 
     named = {f"c{number}": column for number, column in enumerate(columns)}
     assert labels_of(named, k, weight={"c0": weight}) == kmeans_oracles.mdav(plain, squared, mean)
 
 
-def test_the_furthest_rows_begin():
-    """By hand, k=2: the mean is 10.5 of 0, 1, 9, 10, 11, 32; furthest is 32, with 11; furthest from it is 0, with 1."""
+def test_the_furthest_rows_form_the_first_clusters():
+    """k = 2: the mean of 0, 1, 9, 10, 11, 32 is 10.5. The furthest row is 32, with 11. The row furthest from 32 is 0, with 1."""
     assert labels_of({"x": [0, 1, 9, 10, 11, 32]}, 2) == [1, 1, 2, 2, 0, 0]
 
 
-def test_equal_rows_are_taken_in_their_order():
+def test_equal_rows_are_clustered_in_their_order():
     assert labels_of({"x": [5] * 8}, 2) == [0, 0, 1, 1, 2, 2, 3, 3]
 
 
-def test_deviation_is_the_default_only_of_complete_numbers():
-    """One column is wide in range and narrow in deviation, so the two scales part."""
+def test_deviation_is_the_default_only_for_numbers_without_missing_values():
+    """One column has a large range and a small deviation, so the two scales give different clusters."""
     x, y = [0, 1, 2, 12, 13, 14, 15, 100], [0, 9, 0, 9, 1, 8, 0, 9]
     default, deviation, by_range = (labels_of({"x": x, "y": y}, 2, scale) for scale in (None, "deviation", "range"))
     assert default == deviation != by_range
-    gone = {"x": [None, *x[1:]], "y": y}
-    assert labels_of(gone, 2) == labels_of(gone, 2, "range")
+    with_missing = {"x": [None, *x[1:]], "y": y}
+    assert labels_of(with_missing, 2) == labels_of(with_missing, 2, "range")
 
 
 @pytest.mark.parametrize("cells", [["a", "b"] * 4, [None, *range(7)]], ids=["categories", "missing"])
-def test_deviation_needs_complete_numbers(cells):
-    with pytest.raises(RequestError, match=r"'y' holds categories or missing values\. Ask for scale=range\."):
+def test_deviation_is_refused_for_categories_and_missing_values(cells):
+    with pytest.raises(RequestError, match=r"'y' has categories or missing values\. Set scale to range"):
         labels_of({"x": list(range(8)), "y": cells}, 2, "deviation")
 
 
 @pytest.mark.parametrize("block", [0, 5])
-def test_whether_deviations_can_be_had_is_asked_of_the_whole_table(block):
+def test_a_missing_value_in_any_block_refuses_deviation(block):
     table = pa.table({"a": [None, *range(1, 40)]})
     with pytest.raises(RequestError, match="scale=range"):
         kohort.anonymize(table, quasi="a", k=3, method="mdav", option={"scale": "deviation"}, block=block)

@@ -1,4 +1,4 @@
-"""The method `merge`, compared with a plain version."""
+"""The method `merge`, compared with a simple reference implementation."""
 
 from __future__ import annotations
 
@@ -14,21 +14,18 @@ QUICK = settings(max_examples=60, deadline=None, suppress_health_check=list(Heal
 OBJECTIVES = st.sampled_from(["leaf", "height"])
 
 
-# --- merging
-
-
 @QUICK
 @given(table=plain.asked(most=30), k=st.integers(2, 5), objective=OBJECTIVES)
 @example(table=({"few": [0, 4, 0, 4, 1]}, [oracles.Numbers([0, 4])], {"weight": {"few": 1}}), k=2, objective="leaf")
 def test_merging_matches_the_oracle(table, k, objective):
-    columns, measures, asked = table
+    columns, measures, requested = table
     if rows_in(columns) < k:
         return
-    costs = plain.Costs(list(columns.values()), measures, list(asked["weight"].values()), objective)
-    assert made("merge", columns, k, objective=objective, **asked) == plain.merge(costs, k)
+    costs = plain.Costs(list(columns.values()), measures, list(requested["weight"].values()), objective)
+    assert made("merge", columns, k, objective=objective, **requested) == plain.merge(costs, k)
 
 
-def test_merging_more_classes_than_a_neighbourhood_holds():
+def test_merging_more_groups_than_a_neighbourhood_has():
     rng = np.random.default_rng(4)
     columns = {"few": rng.integers(0, 64, 150).tolist(), "half": (rng.integers(0, 32, 150) / 2).tolist()}
     columns["few"][:2], columns["half"][:2] = [0, 64], [0.0, 16.0]
@@ -37,7 +34,7 @@ def test_merging_more_classes_than_a_neighbourhood_holds():
         assert made("merge", columns, k) == plain.merge(costs, k)
 
 
-def test_by_hand_the_smallest_class_merges_first():
-    """The single 5 goes to the eights, which is 4 * 3/8 against 3 * 5/8; two zeros are then left, and only one to merge with."""
+def test_the_smallest_group_merges_first():
+    """In the second table the 5 merges with the 8s, because 4 * 3/8 is less than 3 * 5/8. Then the 0s merge with that group."""
     assert made("merge", {"few": [4, 4, 4, 5, 8, 8, 8]}, 3) == [0, 0, 0, 0, 1, 1, 1]
     assert made("merge", {"few": [0, 0, 5, 8, 8, 8]}, 3) == [0] * 6

@@ -1,4 +1,4 @@
-"""Mondrian, compared with the paper and a plain version."""
+"""Mondrian, compared with Murthy, Srinivas and with a simple reference implementation."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ QUICK = settings(max_examples=150, deadline=None, suppress_health_check=list(Hea
 
 
 def partition(columns, k, *, relaxed=False, hierarchy=None, threads=1, **job):
-    """The labels that the product gives, without the cost of an audit, and the class sizes."""
+    """Return the labels of the memory engine, without an audit, and the sorted group sizes."""
     table = columns if isinstance(columns, pa.Table) else pa.table(columns)
     quasi = [name for name in table.column_names if name != "s1"]
-    asked = kohort.Job.build(
+    requested = kohort.Job.build(
         method="mondrian",
         quasi=quasi,
         drop=["s1"] if "s1" in table.column_names else [],
@@ -36,17 +36,17 @@ def partition(columns, k, *, relaxed=False, hierarchy=None, threads=1, **job):
         k=k,
         **job,
     )
-    engine = ENGINES["memory"](asked, Progress(threads))
+    engine = ENGINES["memory"](requested, Progress(threads))
     labels = engine.partition(engine.encode(table)).labels().tolist()
     return labels, sorted(Counter(labels).values())
 
 
 def wide_tree(leaves):
-    """A tree with so many leaves that codes need 32 bits; neighbours in the file are not neighbours in the tree."""
+    """Return a tree with so many leaves that codes need 32 bits. Neighbours in the file are not neighbours in the tree."""
     return [(f"v{number}", f"g{number % 97}", f"h{number % 97 % 7}", "*") for number in range(leaves)]
 
 
-# --- the paper's table (002, Tables 1, 3 and 4, corrected)
+# --- the table of Murthy, Srinivas (Tables 1, 3 and 4, corrected)
 
 PATIENTS = pa.table(
     {
@@ -65,8 +65,13 @@ TABLE_3 = {
 
 
 def patients(**changes):
-    asked: dict[str, Any] = {"quasi": ["Zipcode", "Sex", "Age"], "sensitive": "Disease", "type": {"Zipcode": "integer"}, "k": 2}
-    return kohort.anonymize(PATIENTS, method="mondrian", keep_order=True, **asked, **changes)
+    requested: dict[str, Any] = {
+        "quasi": ["Zipcode", "Sex", "Age"],
+        "sensitive": "Disease",
+        "type": {"Zipcode": "integer"},
+        "k": 2,
+    }
+    return kohort.anonymize(PATIENTS, method="mondrian", keep_order=True, **requested, **changes)
 
 
 def test_table_3_of_the_paper():
@@ -76,42 +81,42 @@ def test_table_3_of_the_paper():
     assert (release.loss.dm_clusters, release.loss.cavg_clusters) == (12, 1.0)
 
 
-def test_table_4_of_the_paper_has_means_beside_ranges():
-    told = patients(statistic={"Age": "both"}).table.to_pydict()
-    assert told == {**TABLE_3, "Age.mean": ["35.5", "36", "35.5", "37.5", "36", "37.5"]}
-    assert list(told) == ["Age", "Age.mean", "Sex", "Zipcode", "Disease"]
+def test_table_4_of_the_paper_has_means_and_ranges():
+    published = patients(statistic={"Age": "both"}).table.to_pydict()
+    assert published == {**TABLE_3, "Age.mean": ["35.5", "36", "35.5", "37.5", "36", "37.5"]}
+    assert list(published) == ["Age", "Age.mean", "Sex", "Zipcode", "Disease"]
 
 
-# --- by hand
+# --- small examples
 
 
-def test_another_cut_where_the_median_is_not_allowed():
-    """3 x 1, 9 x 2, 1 x 3, k=3: the median cut leaves one row, the cut after the ones leaves 3 and 10."""
+def test_another_cut_is_used_if_the_median_is_not_valid():
+    """Three 1s, nine 2s, one 3, k = 3: the cut at the median separates one row, the cut after the 1s gives 3 and 10 rows."""
     labels, _ = partition({"a": [2] * 5 + [1] * 3 + [3] + [2] * 4}, k=3)
     assert labels == [1] * 5 + [0] * 3 + [1] * 5
 
 
-def test_the_allowed_cut_nearest_to_balance():
-    """Sizes 1, 4, 6, 8, 9, 1 of 29, k=5: the median cut 19|10 is allowed only for k <= 10, else the nearest is 11|18."""
+def test_the_valid_cut_nearest_to_balance_is_used():
+    """Values with 1, 4, 6, 8, 9, 1 of 29 rows: the cut at the median, 19|10, is valid up to k = 10. Then 11|18 is nearest."""
     column = [value for value, count in enumerate([1, 4, 6, 8, 9, 1]) for _ in range(count)]
     assert partition({"a": column}, k=10)[1] == [10, 19]
     assert partition({"a": column}, k=11)[1] == [11, 18]
 
 
-def test_next_widest_axis_when_the_widest_has_no_cut():
+def test_the_next_widest_axis_is_cut_if_the_widest_has_no_valid_cut():
     columns = {"a": [0, 0, 0, 0, 0, 9], "b": [1, 1, 1, 2, 2, 2], "c": [0, 0, 0, 0, 0, 1000]}
     assert partition(columns, k=2)[0] == [0, 0, 0, 1, 1, 1]
 
 
-def test_ties_go_by_the_order_of_the_columns():
-    """Both axes are full: the first that is named is cut, whichever it is."""
+def test_ties_go_to_the_first_column():
+    """Both columns have the full width, so the first one in the job is cut."""
     one, other = [0, 0, 1, 1], [0, 1, 0, 1]
     assert partition({"a": one, "b": other}, k=2)[0] == [0, 0, 1, 1]
     assert partition({"b": other, "a": one}, k=2)[0] == [0, 1, 0, 1]
 
 
-def test_ties_of_shares_that_are_no_binary_fractions():
-    """After the cut at a=1 both axes have the width 1/3 exactly; a comes first."""
+def test_ties_of_widths_that_are_not_binary_fractions():
+    """After the cut at a = 1 both axes have the width 1/3 exactly, so the first axis, a, is cut."""
     columns = {"a": [0, 0, 1, 1, 3, 3, 3, 3], "b": [1, 2, 1, 2, 0, 0, 3, 3]}
     assert partition(columns, k=2)[0] == [0, 0, 1, 1, 2, 2, 3, 3]
 
@@ -130,16 +135,16 @@ def test_relaxed_halves_equal_points():
     assert partition({"a": [7] * 10}, k=2)[1] == [10]
 
 
-def test_relaxed_by_hand():
-    """Seven rows: 1 | 2 2 2 2 | 3 3. Left half: the 1 and the first three 2s in row order; then it is halved again."""
+def test_relaxed_cuts_of_a_small_example():
+    """Seven rows: 1 | 2 2 2 2 | 3 3. The left half has the 1 and the first three 2s in row order. Then it is halved again."""
     table = pa.table({"a": [2, 1, 2, 3, 2, 3, 2]})
-    asked: dict[str, Any] = {"method": "mondrian", "option": {"relaxed": True}, "row_order": "given"}
-    release = kohort.anonymize(table, quasi="a", k=2, **asked, keep_order=True)
+    requested: dict[str, Any] = {"method": "mondrian", "option": {"relaxed": True}, "row_order": "given"}
+    release = kohort.anonymize(table, quasi="a", k=2, **requested, keep_order=True)
     assert release.labels.tolist() == [0, 0, 1, 2, 1, 2, 2]
     assert release.table["a"].to_pylist() == ["[1 - 2]", "[1 - 2]", "2", "[2 - 3]", "2", "[2 - 3]", "[2 - 3]"]
 
 
-def test_relaxed_in_canonical_order_does_not_depend_on_the_rows():
+def test_relaxed_cuts_in_canonical_order_do_not_depend_on_the_order_of_the_rows():
     table = pa.table({"a": [2, 1, 2, 3, 2, 3, 2], "b": [1, 1, 2, 2, 3, 3, 4]})
     job: dict[str, Any] = {"method": "mondrian", "quasi": ["a", "b"], "k": 2, "option": {"relaxed": True}, "seed": 1}
     job["keep_order"] = True
@@ -148,14 +153,14 @@ def test_relaxed_in_canonical_order_does_not_depend_on_the_rows():
     assert one == other[::-1]
 
 
-def test_missing_beside_present_is_the_widest_of_all():
-    """a mixes missing and present: width 1, though its numbers are equal. Missing lies left of everything."""
+def test_a_column_with_missing_and_other_values_has_the_full_width():
+    """Column a has missing values and equal numbers. Its width is 1. Missing values are left of all other values."""
     columns = {"b": [0, 3, 0, 3, 8, 0], "a": [5, None, 5, None, 5, None]}
     assert partition({"a": [5, None, 5, None, 5, None], "b": [0, 3, 0, 3, 7, 0]}, k=3)[0] == [1, 0, 1, 0, 1, 0]
     assert partition(columns, k=3)[0] == [0, 1, 0, 1, 1, 0]
 
 
-# --- against the plain version
+# --- compared with the reference implementation
 
 
 @RELAXED
@@ -169,7 +174,7 @@ def test_labels_match_the_oracle(relaxed, made, k):
     assert labels == oracles.mondrian(list(columns.values()), measures, k, relaxed=relaxed)
     points = Counter(zip(*columns.values(), strict=True))
     assert max(sizes) <= (2 * k - 1 if relaxed else 2 * len(columns) * (k - 1) + max(points.values()))
-    if not relaxed:  # equal points are never parted
+    if not relaxed:  # equal rows are never separated
         assert len(set(zip(labels, *columns.values(), strict=True))) == len(points)
 
 
@@ -177,8 +182,8 @@ def test_labels_match_the_oracle(relaxed, made, k):
 @pytest.mark.parametrize(
     ("rows", "axes", "distinct"), [(900, 3, 200), (2_000, 3, 40_000), (500, 12, 2**16), (300, 15, 2**16)], ids=str
 )
-def test_code_sizes(rows, axes, distinct, relaxed):
-    """Codes of 8 and 16 bits in one, two and three words a row; small partitions of long axes are sorted, not counted."""
+def test_codes_of_8_and_16_bits_match_the_oracle(rows, axes, distinct, relaxed):
+    """A row has one, two or three words. In small parts of axes with many values, codes are sorted instead of counted."""
     draw = random.Random(rows)
     span = 1 << (distinct - 1).bit_length()
     columns = {f"a{axis}": [0, span, *draw.choices(range(distinct), k=rows)] for axis in range(axes)}
@@ -188,8 +193,8 @@ def test_code_sizes(rows, axes, distinct, relaxed):
 
 @pytest.mark.slow
 @RELAXED
-def test_codes_of_32_bits(relaxed):
-    """Trees of 66,000 leaves, 17 bits a code, and few rows: from the first cut on codes are sorted, not counted."""
+def test_codes_of_32_bits_match_the_oracle(relaxed):
+    """Trees with 66,000 leaves need 17 bits per code. There are few rows, so codes are sorted from the first cut on."""
     draw = random.Random(32)
     rows = wide_tree(66_000)
     columns = {"t": [row[0] for row in draw.choices(rows, k=150)], "u": [row[0] for row in draw.choices(rows[:2_000], k=150)]}
@@ -205,7 +210,7 @@ def test_mondrian_of_a_census_matches_the_oracle(relaxed, seed):
     table = datasets.census(2_000, quasi=6, seed=seed)
     draw = random.Random(seed)
     columns = {name: [None if draw.random() < 0.02 else value for value in table[name].to_pylist()] for name in ("q2", "q5")}
-    columns = {name: [*column, 0, 128] for name, column in columns.items()}  # binary shares
+    columns = {name: [*column, 0, 128] for name, column in columns.items()}  # a range of 128 makes all widths binary fractions
     columns["q4"] = [f"v{value}" for value in table["q4"].to_pylist()] + ["v0", None]
     measures: list[oracles.Measure] = [
         *(oracles.Numbers(columns[name]) for name in ("q2", "q5")),
@@ -215,7 +220,7 @@ def test_mondrian_of_a_census_matches_the_oracle(relaxed, seed):
     assert labels == oracles.mondrian(list(columns.values()), measures, 5, relaxed=relaxed)
 
 
-# --- many rows: partitions above SMALL are tasks of their own
+# --- many rows: parts with more than SMALL rows are separate tasks
 
 
 @RELAXED
@@ -233,8 +238,8 @@ def test_tasks_do_not_change_the_labels(relaxed, monkeypatch):
     assert np.array_equal(found[0], found[2])
 
 
-def test_a_large_partition_that_cannot_be_cut(monkeypatch):
-    """A task that finds no cut closes its class: equal points on both sides of the only cut."""
+def test_a_large_part_without_a_valid_cut_is_a_group(monkeypatch):
+    """After the only possible cut, both sides have equal rows. Their tasks find no cut and finish."""
     monkeypatch.setattr("kohort.methods.search.median_cuts.SMALL", 10)
     labels, sizes = partition({"a": [1] * 300 + [2] * 200}, k=4)
     assert sizes == [200, 300]

@@ -1,4 +1,4 @@
-"""Single-dimensional Mondrian, compared with the paper and a plain version."""
+"""Single-dimensional Mondrian, compared with Murthy, Srinivas and with a simple reference implementation."""
 
 from __future__ import annotations
 
@@ -28,20 +28,22 @@ QUICK = settings(max_examples=70, deadline=None, suppress_health_check=list(Heal
 
 
 def partition(columns, k, **job):
-    """The labels that the product gives, without the cost of an audit; columns named s and p are the secret and the person."""
+    """Return the labels of the memory engine, without an audit. Column s is sensitive, column p is the person."""
     table = columns if isinstance(columns, pa.Table) else pa.table(columns)
     names = table.column_names
-    asked = {
+    requested = {
         "hierarchy": {"tree": oracles.TREE} if "tree" in names else {},
         "sensitive": [name for name in names if name == "s"],
         **job,
     }
     quasi = [name for name in names if name not in ("s", "p")]
-    engine = ENGINES["memory"](kohort.Job.build(quasi=quasi, method="mondrian-1d", k=k, row_order="given", **asked), Progress(1))
+    engine = ENGINES["memory"](
+        kohort.Job.build(quasi=quasi, method="mondrian-1d", k=k, row_order="given", **requested), Progress(1)
+    )
     return engine.partition(engine.encode(table)).labels().tolist()
 
 
-# --- the paper's table (002, Table 1 corrected; its Table 2 contradicts itself)
+# --- the table of Murthy, Srinivas (Table 1, corrected; their Table 2 contradicts itself)
 
 
 def test_the_table_of_the_paper():
@@ -56,24 +58,24 @@ def test_the_table_of_the_paper():
     job: dict[str, Any] = {"quasi": ["Zipcode", "Sex", "Age"], "sensitive": "Disease", "type": {"Zipcode": "integer"}, "k": 2}
     release = kohort.anonymize(patients, method="mondrian-1d", keep_order=True, **job)
     men, women = ("[35 - 38]", "Male", "[53710 - 53711]"), ("[35 - 38]", "Female", "53712")
-    told = [tuple(row[name] for name in ("Age", "Sex", "Zipcode")) for row in release.table.to_pylist()]
-    assert told == [men, women, men, men, women, men]
+    published = [tuple(row[name] for name in ("Age", "Sex", "Zipcode")) for row in release.table.to_pylist()]
+    assert published == [men, women, men, men, women, men]
     assert (release.loss.dm, release.loss.cavg) == (20, 1.5)
 
 
-# --- by hand
+# --- small examples
 
 
-def test_a_cut_must_suit_every_region():
-    """The first column is cut; the second could be in the left region alone, but not in the right."""
+def test_a_cut_must_be_valid_in_every_region():
+    """The first column is cut. A cut of the second column would be valid in the left region, but not in the right region."""
     columns = {"a": [0, 0, 0, 0, 9, 9, 9, 9], "b": [0, 0, 1, 1, 0, 1, 1, 1]}
     assert partition(columns, 2) == [0] * 4 + [1] * 4
-    columns["b"] = [0, 0, 1, 1, 1, 1, 1, 1]  # nothing is left of the cut in the right region
+    columns["b"] = [0, 0, 1, 1, 1, 1, 1, 1]  # in the right region the left side of the cut is empty
     assert partition(columns, 2) == [0, 0, 1, 1, 2, 2, 2, 2]
 
 
-def test_the_widest_interval_of_any_column_is_next():
-    """a is cut at 4; its right half, 4/8 wide, comes before b, 3/8 wide by its weight, which then has no cut."""
+def test_the_widest_interval_of_all_columns_is_cut_next():
+    """Column a is cut at 4. Its right half has the width 4/8; b has less because of its weight. Then b has no valid cut."""
     columns = {"a": [0, 0, 4, 4, 6, 6, 8, 8], "b": [0, 1, 0, 1, 0, 1, 0, 1]}
     assert partition(columns, 2, weight={"b": 0.3}) == [0, 0, 1, 1, 2, 2, 3, 3]
     assert (
@@ -82,39 +84,42 @@ def test_the_widest_interval_of_any_column_is_next():
     )
 
 
-def test_ties_go_by_the_order_of_the_columns():
+def test_ties_go_to_the_first_column():
     one, other = [0, 0, 1, 1], [0, 1, 0, 1]
     assert partition({"a": one, "b": other}, 2) == [0, 0, 1, 1]
     assert partition({"b": other, "a": one}, 2) == [0, 1, 0, 1]
 
 
-def test_another_cut_where_the_median_is_not_allowed():
+def test_another_cut_is_used_if_the_median_is_not_valid():
     assert partition({"a": [2] * 5 + [1] * 3 + [3] + [2] * 4}, 3) == [1] * 5 + [0] * 3 + [1] * 5
     column = [value for value, count in enumerate([1, 4, 6, 8, 9, 1]) for _ in range(count)]
     assert sorted(Counter(partition({"a": column}, 10)).values()) == [10, 19]
     assert sorted(Counter(partition({"a": column}, 11)).values()) == [11, 18]
 
 
-def test_the_left_one_of_two_cuts_as_near_to_balance():
-    """b is cut. The median cut of a, behind 1, parts the two with b=1; behind 0 and 2 lie 2|5 and 5|2; then none fits."""
+def test_the_left_one_of_two_equally_balanced_cuts_is_used():
+    """Column b is cut first. The median cut of a, after 1, would separate the two rows with b = 1.
+
+    The cuts after 0 and after 2 give 2|5 and 5|2 rows. After one of them no cut is valid.
+    """
     columns = {"b": [0, 0, 0, 0, 0, 1, 1], "a": [0, 0, 1, 3, 3, 1, 2]}
     assert partition(columns, 2) == [0, 0, 1, 1, 1, 2, 2]
 
 
-def test_an_interval_is_told_as_it_is_in_the_whole_table():
-    """b is cut first, then a behind 1. Nobody with b=0 has a=1, but the interval is [0 - 1] there too."""
+def test_an_interval_is_published_as_in_the_whole_table():
+    """Column b is cut first, then a after 1. No row with b = 0 has a = 1, but the interval is [0 - 1] there too."""
     table = pa.table({"a": [0, 0, 0, 1, 8, 8], "b": [0, 0, 1, 1, 1, 1]})
     release = kohort.anonymize(table, quasi=["b", "a"], k=2, method="mondrian-1d", keep_order=True)
     assert release.table["a"].to_pylist() == ["[0 - 1]"] * 4 + ["8"] * 2
     assert release.table["b"].to_pylist() == ["0"] * 2 + ["1"] * 4
 
 
-def test_nothing_is_left_out():
+def test_no_row_is_suppressed():
     columns = {"a": [1] * 9 + [50]}
     assert partition(columns, 2, suppress=0.5) == [0] * 10
 
 
-def test_no_rows():
+def test_a_table_without_rows_has_no_groups():
     table = pa.table({"a": [1, 2]})
     points = encoding.encode(table, schema.resolve(kohort.Job.build(quasi="a").columns, table)).take(np.arange(0))
     made = mondrian_1d.partition(points, Constraints(Promise(k=2), 0), Options(), 0, Progress(1))
@@ -123,7 +128,7 @@ def test_no_rows():
     assert made.boxes[0].shape == (0, 1)
 
 
-# --- against the plain version
+# --- compared with the reference implementation
 
 
 @QUICK
@@ -140,30 +145,30 @@ def test_labels_match_the_oracle(made, k, doubled):
 @given(
     made=oracles.tables(),
     k=st.integers(2, 4),
-    asked=st.sampled_from([{"l": 2}, {"l": 3}, {"alpha": 0.5}, {"alpha": 0.75}]),
+    requested=st.sampled_from([{"l": 2}, {"l": 3}, {"alpha": 0.5}, {"alpha": 0.75}]),
     draw=st.randoms(use_true_random=False),
     by_person=st.booleans(),
 )
-def test_every_region_keeps_the_whole_promise(made, k, asked, draw, by_person):
+def test_every_region_keeps_all_promises(made, k, requested, draw, by_person):
     columns, measures = made
     rows = len(next(iter(columns.values())))
     secrets = [draw.choice("wxyz") for _ in range(rows)]
     persons = [draw.randrange(rows) for _ in range(rows)] if by_person else list(range(rows))
 
-    def stands(part):
+    def is_valid(part):
         pairs = {(persons[row], secrets[row]) for row in part}
         held, size = Counter(value for _person, value in pairs), len({person for person, _value in pairs})
-        return size >= k and len(held) >= asked.get("l", 1) and max(held.values()) <= asked.get("alpha", 1) * size
+        return size >= k and len(held) >= requested.get("l", 1) and max(held.values()) <= requested.get("alpha", 1) * size
 
-    if not stands(range(rows)) or (by_person and "alpha" in asked):  # joined classes may be mended then: see the contracts
+    if not is_valid(range(rows)) or (by_person and "alpha" in requested):  # regions published identically can be repaired then
         return
     table = {**columns, "s": secrets, "p": persons}
-    labels = partition(table, k, **asked, **({"unit": "p"} if by_person else {"drop": "p"}))
-    assert labels == plain.mondrian_1d(list(columns.values()), measures, stands, [1] * len(columns))
+    labels = partition(table, k, **requested, **({"unit": "p"} if by_person else {"drop": "p"}))
+    assert labels == plain.mondrian_1d(list(columns.values()), measures, is_valid, [1] * len(columns))
 
 
 @pytest.mark.parametrize("distinct", [20, 60_000], ids=str)
-def test_codes_of_8_and_16_bits(distinct):
+def test_codes_of_8_and_16_bits_match_the_oracle(distinct):
     draw = random.Random(distinct)
     columns = {f"a{axis}": [0, 2**16, *draw.choices(range(distinct), k=300)] for axis in range(2)}
     measures = [oracles.Numbers(column) for column in columns.values()]
@@ -172,7 +177,7 @@ def test_codes_of_8_and_16_bits(distinct):
 
 @settings(QUICK, max_examples=20)
 @given(table=testing.tables(least=12), k=st.integers(2, 5), ranges=st.sampled_from(["tight", "grid"]))
-def test_the_same_text_for_the_same_value_everywhere(table, k, ranges):
+def test_equal_values_are_published_identically(table, k, ranges):
     release = kohort.anonymize(table, testing.job_for(mondrian_1d.METHOD, {}, k, ranges=ranges), keep_order=True)
     for name in testing.QUASI:
         pairs = set(
@@ -181,7 +186,7 @@ def test_the_same_text_for_the_same_value_everywhere(table, k, ranges):
         assert len({cell for cell, _text in pairs}) == len(pairs)
 
 
-def test_adult(public_data):
+def test_loss_on_adult(public_data):
     del public_data
     sample = datasets.adult(datasets.ADULT_B, ["occupation"])
     release = kohort.anonymize(sample.table, sample.job, method="mondrian-1d", k=10)

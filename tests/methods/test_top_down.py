@@ -15,11 +15,11 @@ OBJECTIVES = st.sampled_from(["leaf", "height"])
 
 @QUICK
 @given(table=plain.asked(), k=st.integers(2, 4), objective=OBJECTIVES)
-def test_the_method_is_the_better_of_both_ways(table, k, objective):
-    columns, measures, asked = table
+def test_top_down_returns_the_better_of_single_axis_and_box_cuts(table, k, objective):
+    columns, measures, requested = table
     if rows_in(columns) < k:
         return
-    costs = plain.Costs(list(columns.values()), measures, list(asked["weight"].values()), objective)
+    costs = plain.Costs(list(columns.values()), measures, list(requested["weight"].values()), objective)
     straight, boxes = (plain.split(costs, k, steps) for steps in (1, 20))
     least = min((straight, boxes), key=lambda parts: sum(map(costs.of_part, parts)))
-    assert plain.same_groups(oracles.groups(made("top-down", columns, k, objective=objective, **asked)), least)
+    assert plain.same_groups(oracles.groups(made("top-down", columns, k, objective=objective, **requested)), least)

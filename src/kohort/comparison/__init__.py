@@ -1,5 +1,5 @@
-"""Methods side by side on one table: what each loses, how long it takes, what its release is still good for.
+"""Comparison of methods on one table: how much detail each method loses, how long it takes, how useful its release is.
 
-Start with `comparison`. `variants` reads which methods and settings to compare, `journal` lets a stopped run go on,
-`class_rectangles` draws groups on two columns. The page itself is in `kohort.report`.
+Start with `comparison`. `variants` parses which methods and settings to compare. `journal` stores results, so that a stopped run
+can continue. `group_rectangles` draws the groups on two columns. The page is in `kohort.report`.
 """

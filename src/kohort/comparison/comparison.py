@@ -1,4 +1,4 @@
-"""Methods side by side on one table: what each loses, how long it takes, what its release is still good for."""
+"""Compare methods on one table: how much detail each loses, how long it takes, how useful its release is."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import Any
 import pyarrow as pa
 
 from kohort.api import anonymize
-from kohort.comparison.class_rectangles import two_columns
-from kohort.comparison.journal import Journal, mark_of
+from kohort.comparison.group_rectangles import two_columns
+from kohort.comparison.journal import Journal, fingerprint
 from kohort.comparison.variants import Variant
 from kohort.encoding.encode import encode
 from kohort.errors import KohortError, PromiseError, RequestError
@@ -35,48 +35,105 @@ from kohort.utility.queries.value_domains import domain_of
 from kohort.utility.structure import structure
 
 RANDOM_QUERIES = 200
-WARM_UP = 400  # rows on which kernels are compiled, so that no method's seconds hold another's compiling
+WARM_UP = 400  # rows of a first run that compiles the kernels, so that measured times do not include compiling
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All entries, in the order of the methods and of k."""
+    """Results of several methods on one table, made by `kohort.compare`.
+
+    Attributes
+    ----------
+    entries : tuple of Entry
+        One entry for each method and k, ordered by method and then by k.
+    rows : int
+        Number of rows of the table.
+    quasi : tuple of str
+        Names of the quasi-identifiers.
+    workload : str
+        Number and origin of the queries, in words.
+    boxes : tuple of (str, str)
+        Chart of the groups on two columns as SVG, and its caption. Both are empty if there is no chart.
+
+    Examples
+    --------
+    >>> import kohort
+    >>> sample = kohort.datasets.hospital(100)
+    >>> found = kohort.compare(sample.table, sample.job, k=5, methods=["mondrian", "datafly"])
+    >>> [(entry.method, entry.k) for entry in found.entries]
+    [('mondrian', 5), ('datafly', 5)]
+    >>> found.advice.method
+    'mondrian'
+
+    """
 
     entries: tuple[Entry, ...]
     rows: int
     quasi: tuple[str, ...]
     workload: str
-    """Where the queries come from."""
     boxes: tuple[str, str] = ("", "")
-    """A picture of two columns, and what it shows."""
 
     def to_dict(self) -> dict[str, Any]:
+        """Return all results as a dictionary that JSON can represent.
+
+        Returns
+        -------
+        dict
+            `rows`, `quasi`, `workload`, and `entries` with one dictionary for each method and k.
+
+        """
         facts = {"rows": self.rows, "quasi": list(self.quasi), "workload": self.workload}
         return {**facts, "entries": [entry.to_dict() for entry in self.entries]}
 
     @property
     def advice(self) -> Advice | None:
-        """Which method to take, and why; None if none could keep what is promised."""
+        """The recommended method and the reasons; None if no method could keep the promises."""
         return advise(self.entries)
 
     @property
     def refusal(self) -> str:
-        """Why the first method that made no release made none; empty if all did."""
+        """Error message of the first method that made no release; empty if all methods made one."""
         return next((entry.refused for entry in self.entries if entry.refused), "")
 
     def table(self) -> pa.Table:
-        """One row per method and k."""
+        """Return the results as a table with one row for each method and k.
+
+        Returns
+        -------
+        pyarrow.Table
+
+        """
         rows = [entry.row() for entry in self.entries]
         names = dict.fromkeys(name for row in rows for name in row)
         return pa.table({name: [row.get(name) for row in rows] for name in names})
 
     def html(self) -> str:
-        """One page that needs nothing else."""
-        boxes, facts = self.boxes
-        return page(self.entries, rows=self.rows, quasi=self.quasi, workload=self.workload, boxes=boxes, boxes_told=facts)
+        """Return the results as one HTML page that loads no other file.
+
+        Returns
+        -------
+        str
+
+        """
+        boxes, caption = self.boxes
+        return page(self.entries, rows=self.rows, quasi=self.quasi, workload=self.workload, boxes=boxes, boxes_caption=caption)
 
     def write(self, folder: Path) -> list[Path]:
-        """The page, and its numbers as CSV and JSON, each in place as a whole."""
+        """Write `comparison.html`, `comparison.json` and `comparison.csv`. Existing files are replaced.
+
+        A file is moved into the folder only when it is complete.
+
+        Parameters
+        ----------
+        folder : Path
+            Folder for the files.
+
+        Returns
+        -------
+        list of Path
+            The files written.
+
+        """
         files = {
             "comparison.html": self.html(),
             "comparison.json": json.dumps(self.to_dict(), indent=2),
@@ -107,13 +164,13 @@ def compare_methods(
     force: bool = False,
     progress: Progress,
 ) -> Comparison:
-    """Each method at each k; with a folder, what was found before is not done again."""
+    """Run each method at each k. With a folder, results that an earlier run stored there are reused."""
     _require(job, ks, variants)
     if target is not None:
         require_models()
     table, _origin = tables.read(source, job.encoding, job.columns)
     schema = resolve(job.columns, table, **job.binding())
-    encode(table, schema)  # a column that cannot be read is a mistake, not a finding
+    encode(table, schema)  # a column that cannot be read is an error of the request, not a result of a method
     if target is not None:
         require_target(table, schema, target)
     given = job.workload is not None
@@ -121,7 +178,7 @@ def compare_methods(
     requested = {name: setting for name, setting in job.to_dict().items() if name != "threads"}
     queries = workload.to_dict() if workload else None
     facts = {"version": version("kohort"), "job": requested, "workload": queries, "target": target}
-    journal = Journal(folder, mark_of(table, facts), force=force)
+    journal = Journal(folder, fingerprint(table, facts), force=force)
     questions = Questions(workload, table, schema) if workload else None
     pairs = [(variant, k) for k in ks for variant in variants]
     with progress.step("compare", total=len(pairs)):
@@ -133,14 +190,14 @@ def compare_methods(
             done[0] += 1
     entries = tuple(journal.entries[variant.name, k] for variant in variants for k in ks)
     count = len(workload or ())
-    many = f"{count:,} {'random ' * (not given)}quer{'y' if count == 1 else 'ies'}{' of the workload given' * given}"
-    return Comparison(entries, table.num_rows, tuple(job.names("quasi")), many, two_columns(table, job, ks[-1]))
+    queries_text = f"{count:,} {'random ' * (not given)}quer{'y' if count == 1 else 'ies'}{' of the given workload' * given}"
+    return Comparison(entries, table.num_rows, tuple(job.names("quasi")), queries_text, two_columns(table, job, ks[-1]))
 
 
 def _require(job: Job, ks: Sequence[int], variants: Sequence[Variant]) -> None:
-    """What was written for this comparison must be right; that a job does not suit a method is a finding."""
+    """Refuse wrong values of k and wrong settings of methods. A job that a method cannot run is a result, not an error."""
     if not ks or not variants:
-        raise RequestError("A comparison needs at least one k and one method.")
+        raise RequestError("A comparison needs at least one k and one method. Set k (--k 5,10) and methods (--methods all).")
     for k in ks:
         Job.build(job, k=k)
     for variant in variants:
@@ -149,7 +206,7 @@ def _require(job: Job, ks: Sequence[int], variants: Sequence[Variant]) -> None:
 
 
 def _drawn(table: pa.Table, schema: Schema, job: Job) -> Workload | None:
-    """Random queries on the quasi-identifiers that hold something; None if all are empty."""
+    """Return random queries on the quasi-identifiers that have values; None if all quasi-identifiers are empty."""
     some = [name for name in schema.quasi if domain_of(table, schema, name).values.is_valid().true_count]
     if not some:
         return None
@@ -159,7 +216,7 @@ def _drawn(table: pa.Table, schema: Schema, job: Job) -> Workload | None:
 def _entry(
     table: pa.Table, job: Job, variant: Variant, k: int, questions: Questions | None, target: str | None, progress: Progress
 ) -> Entry:
-    """One method at one k; a refusal is a finding too."""
+    """Run one method at one k. If it makes no release, the entry has the error message."""
     try:
         own = variant.job(job, k).model_copy(update={"engine": "memory", "master": None})
         _warm_up(table, own)
@@ -188,6 +245,6 @@ def _agreement(aligned: AlignedTables) -> float | None:
 
 
 def _warm_up(table: pa.Table, job: Job) -> None:
-    """Compile what a method needs, on a few rows."""
-    with suppress(KohortError):  # the whole table will say it better
+    """Compile the kernels that a method needs, by running it on a few rows."""
+    with suppress(KohortError):  # the run on the whole table reports the error
         anonymize(table.slice(0, WARM_UP), Job.build(job, k=2), progress=Progress(1))

@@ -1,4 +1,4 @@
-"""What is compared: methods, each as it is or with options of its own."""
+"""Variants: the methods to compare, each with its default settings or with given ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kohort.methods import METHODS
 
 @dataclass(frozen=True)
 class Variant:
-    """A method, under the name that it was asked for by: `gccg`, `gccg:parts=4`, `mondrian:effort=1`."""
+    """A method with settings, named as the user wrote it: `gccg`, `gccg:parts=4`, `mondrian:effort=1`."""
 
     name: str
     method: str
@@ -22,7 +22,7 @@ class Variant:
 
     @classmethod
     def read(cls, text: str) -> Variant:
-        """A method and its settings, each after a colon.
+        """Parse a method and its settings, which follow after colons.
 
         >>> Variant.read("gccg:parts=4")
         Variant(name='gccg:parts=4', method='gccg', settings={'parts': '4'})
@@ -32,11 +32,14 @@ class Variant:
             raise RequestError(f"There is no method {method!r}.{nearest(method, [*METHODS, 'all'])}")
         pairs = [setting.partition("=") for setting in settings]
         if not all(name and value for name, _equals, value in pairs):
-            raise RequestError(f"{text!r} is not a method with settings. Write them as gccg:parts=4 or mondrian:effort=1.")
+            raise RequestError(
+                f"{text!r} is not a method with settings. Write a setting as NAME=VALUE after a colon: gccg:parts=4 or "
+                "mondrian:effort=1."
+            )
         return cls(text, method, {name: value for name, _equals, value in pairs})
 
     def job(self, job: Job, k: int) -> Job:
-        """The job as this method does it. What it says of options and effort is for the method that it names."""
+        """Return the job with this method and k. The job's own options and effort apply only to the job's own method."""
         if job.method == self.method and not self.settings:
             return Job.build(job, k=k)
         facts = {name: setting for name, setting in job.to_dict().items() if name not in ("method", "option", "effort")}
@@ -45,7 +48,7 @@ class Variant:
 
 
 def variants_named(requested: str | Sequence[str]) -> list[Variant]:
-    """The methods that are meant; `all` are all."""
+    """Return the variants with these names, without duplicates. The name `all` means all methods."""
     names = [requested] if isinstance(requested, str) else list(requested)
     return [Variant.read(name) for name in dict.fromkeys(one for name in names for one in (METHODS if name == "all" else [name]))]
 

@@ -1,4 +1,4 @@
-"""The one registry of methods. To add one: write its file, list it here; the contract suite finds it."""
+"""Registry of all methods. To add a method, write its file and list it here. The contract suite then tests it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,12 @@
-"""The default: in each block the start that loses least, then improvement.
+"""The default method: in each block, try the methods that suit the job and keep the groups that lose least. Then improve them.
 
-Which starts are tried follows from what is asked: cuts from the top always; merging from below for small k, and where the
-promise makes cuts lose much more than k alone would; growing groups (k-member) where groups must then be like the table, as a
-cut must leave both sides so while growing picks what is wanted. For square error it is MDAV, which was made for it.
+The job determines which methods are tried:
+
+- `top-down` always, except for the objective square-error.
+- `merge` if k is at most 4, or if the other promises raise the loss of `top-down` by more than 25 %.
+- `k-member` if the other promises raise the loss that much and one of them compares groups with the whole table (t, beta,
+  delta). Both sides of a cut must then resemble the table. A growing group can choose the rows that make it resemble the table.
+- `mdav` alone for the objective square-error, because MDAV was designed to keep the square error low.
 """
 
 from __future__ import annotations
@@ -17,20 +21,20 @@ from kohort.encoding.groups import merged_groups, total_cost
 from kohort.encoding.points import Points
 from kohort.methods import k_member, mdav, merge, top_down
 from kohort.methods.method import Method, Options, Partition
-from kohort.methods.run import made_by
+from kohort.methods.run import group_rows
 from kohort.methods.search.finish import repair
 from kohort.progress import Progress
 
-MERGED_UP_TO = 4  # k: where merging from below still beats cuts from above, on some tables
-DEAR = 1.25  # times the loss that k alone costs, from which a promise is dear
+MERGE_UP_TO_K = 4  # up to this k, merging loses less than cutting on some tables
+EXPENSIVE = 1.25  # promises other than k are expensive if they raise the loss by more than this factor
 
 
 class AutoOptions(Options):
-    """Options of `auto`: none."""
+    """Options of `auto`. There are none."""
 
 
 def partition(points: Points, constraints: Constraints, _options: AutoOptions, seed: int, progress: Progress) -> Partition:
-    """The start that loses least."""
+    """Return the groups of the method that loses least."""
     searched = points.searched()
     tables = searched.costs()
 
@@ -46,8 +50,10 @@ def partition(points: Points, constraints: Constraints, _options: AutoOptions, s
 def _starts(
     points: Points, constraints: Constraints, seed: int, progress: Progress, cost: Callable[[NDArray[np.int64]], int]
 ) -> Iterator[Partition]:
+    """Run the methods that suit the job and repair their groups."""
+
     def start(method: Method, constraints: Constraints) -> Partition:
-        made = made_by(method, points, constraints, method.options(), seed, progress)
+        made = group_rows(method, points, constraints, method.options(), seed, progress)
         labels = repair(points, constraints, made.labels, progress)
         return Partition(labels, start=method.name, decisions=made.decisions, merged=merged_groups(made.labels, labels))
 
@@ -58,9 +64,9 @@ def _starts(
     yield cut
     is_expensive = False
     if constraints.beyond_k:
-        plain = start(top_down.METHOD, constraints.k_alone())
-        is_expensive = cost(cut.labels) > DEAR * cost(plain.labels)
-    if is_expensive or constraints.k <= MERGED_UP_TO:
+        for_k = start(top_down.METHOD, constraints.k_alone())
+        is_expensive = cost(cut.labels) > EXPENSIVE * cost(for_k.labels)
+    if is_expensive or constraints.k <= MERGE_UP_TO_K:
         yield start(merge.METHOD, constraints)
     if is_expensive and constraints.compared_with_table:
         yield start(k_member.METHOD, constraints)
@@ -68,13 +74,13 @@ def _starts(
 
 METHOD = Method(
     name="auto",
-    summary="the start that loses least (top-down, merge, k-member, mdav), then improved",
-    paper="ours",
-    cost="linear in rows: blocks, each improved",
-    good_for="nearly everything; the default",
+    summary="Run the methods that suit the job (top-down, merge, k-member, mdav), keep the best groups and improve them.",
+    paper="kohort's own method",
+    cost="linear in the number of rows, because it works block by block",
+    good_for="almost every table; this is the default",
     options=AutoOptions,
     partition=partition,
-    goes_by_workload=True,
+    uses_workload=True,
     in_blocks=True,
     effort=1,
 )

@@ -1,13 +1,15 @@
-"""Weighted feature C-means: k-means that counts a column less, the further its values lie from the centroids.
+"""Weighted feature C-means: k-means that gives a column less weight the further its values are from the centroids.
 
-Chiu, Tsai, A k-anonymity clustering method for effective data privacy preservation, 2007, as paper 004 surveys it.
+Chiu, Tsai, A k-anonymity clustering method for effective data privacy preservation, 2007, as described by El-Rashidy et al. 2011.
 
-floor(n/k) rows drawn at random are the seeds. The survey does not say how weights follow; here, after each assignment,
-centroids move and a column's weight becomes proportional to 1/D, D = its total distance to them (D = 0: no weight; all 0:
-equal ones). At first all weigh the same; what the user says a column weighs counts beside that, and not in D. Rounds end when
-no row changes its cluster, after 100 at the latest. Then clusters below k join the nearest of size >= k, by the weighted
-distance of their centroids; centroids stand still meanwhile, so it does not matter that the smallest go first. Ties go to the
-lowest cluster. There is no upper limit of sizes. A promise beyond k is kept by merging afterwards.
+floor(n/k) random rows are the first centroids. The survey does not define how weights change. Here, after each assignment, the
+centroids move, and the weight of a column becomes proportional to 1/D, where D is the total distance of its values to the
+centroids. A column with D = 0 gets the weight 0; if D = 0 for all columns, they get equal weights. At the start all columns have
+equal weights. The weights that the job gives to columns are applied in addition, and not to D. The rounds end when no row changes
+its cluster, after 100 rounds at the latest. Then each cluster with fewer than k rows joins the nearest cluster with k or more
+rows, by the weighted distance of their centroids. Centroids do not move meanwhile, so the order of joining does not matter. Ties
+go to the cluster with the lowest number. Sizes have no upper limit. Groups that do not keep the other promises are merged
+afterwards.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from kohort.progress import Progress
 
 
 def partition(points: Points, constraints: Constraints, options: FeatureOptions, seed: int, progress: Progress) -> Partition:
-    """Rounds until no row moves, then small clusters join others."""
+    """Run rounds until no row changes its cluster, then let small clusters join others."""
     if points.rows < 2 * constraints.k:
         return Partition(np.zeros(points.rows, np.int64))
     clusters = CentroidClusters(points, constraints, options, seed, progress, exact=False)
@@ -45,7 +47,7 @@ def partition(points: Points, constraints: Constraints, options: FeatureOptions,
 
 
 def _weights(totals: NDArray[np.int64], requested: NDArray[np.float64]) -> NDArray[np.float64]:
-    """In proportion to 1/D, their sum 1."""
+    """Return the weights of the columns: proportional to the requested weight / D, with the sum 1."""
     shares = [weight / total if total else 0.0 for total, weight in zip(totals.tolist(), requested.tolist(), strict=True)]
     whole = sum(shares)
     return np.array([share / whole if whole else 1 / len(shares) for share in shares])
@@ -53,10 +55,10 @@ def _weights(totals: NDArray[np.int64], requested: NDArray[np.float64]) -> NDArr
 
 METHOD = Method(
     name="c-means",
-    summary="k-means that weighs columns by how close their values lie; small clusters join others",
-    paper="Chiu, Tsai 2007, as surveyed in paper 004",
-    cost="n log n a round at best, n^2/k at worst, up to 100 rounds",
-    good_for="columns of which some cluster and some do not",
+    summary="Run k-means that gives more weight to columns whose values are close together; small clusters join others.",
+    paper="Chiu, Tsai 2007, as described by El-Rashidy et al. 2011",
+    cost="n log n per round at best, n^2 / k at worst, up to 100 rounds",
+    good_for="tables where some columns form clusters and others do not",
     options=FeatureOptions,
     partition=partition,
     in_blocks=True,

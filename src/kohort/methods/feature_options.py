@@ -1,4 +1,4 @@
-"""Which columns the methods of paper 004 compare."""
+"""Option of the k-means methods: which columns they compare (El-Rashidy et al. 2011)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from kohort.methods.method import Options
 
 
 class FeatureOptions(Options):
-    """Options of the methods that cluster by features."""
+    """Options of the k-means methods."""
 
     features: Literal["quasi", "all"] = Field(
         default="quasi",
-        description="what is compared: quasi-identifiers, or the sensitive columns too (paper 004), which makes classes alike",
+        description=(
+            "columns to compare: only the quasi-identifiers, or the sensitive columns too, as in El-Rashidy et al. 2011. "
+            "With `all`, the sensitive values in a group become more similar"
+        ),
         examples=["all"],
     )
 
@@ -26,7 +29,7 @@ def uses_sensitive(options: FeatureOptions) -> bool:
 
 
 def compared(points: Points, options: FeatureOptions) -> Points:
-    """The points, with the sensitive columns as further axes if they are asked for."""
+    """Return the points to compare. With `features=all` the sensitive columns are additional axes."""
     extra = points.extra
     if options.features == "quasi" or extra is None or not extra.axes:
         return points

@@ -1,17 +1,18 @@
-"""GCCG: grade the records by how common their values are; centre after centre takes its nearest; generalize.
+"""GCCG: grade rows by how common their values are, cluster each centre with its nearest rows, generalise.
 
-Ni, Xie, Qian, Clustering based k-anonymity algorithm for privacy preservation, paper 001.
+Ni, Xie, Qian, Clustering based k-anonymity algorithm for privacy preservation, 2017.
 
-Grade: a record's score is the sum of its values' frequencies, numbers too (the text's "ratio of the value to K" is unclear;
-plain frequencies give its Table 5); sorted falling, equal ones in row order. Centre and cluster: the first record that is
-left and its k-1 nearest form a cluster, ties earlier in the sorted list; once fewer than 2k are left, they are the last.
-Clusters have k to 2k-1 rows.
+Grade: the score of a row is the sum of the frequencies of its values, for numbers too. (The paper's "ratio of the value to K" is
+unclear; plain frequencies give its Table 5.) Rows are sorted by falling score; equal scores keep the order of the rows.
+Centre and cluster: the first free row and its k-1 nearest free rows form a cluster; ties go to the row earlier in the sorted
+list. When fewer than 2k rows are free, they form the last cluster. Clusters have k to 2k-1 rows.
 
-Parallel, `parts` > 1, rounded up to a power of two c: while a part has more than ceil(n/c) records, its first record and the
-floor(size/2)-1 nearest are one half, the others the other, unless a half would have fewer than k. Parts keep the order of
-the whole list. Comparing only inside a part costs loss, and saves time even on one core.
+Parallel, with `parts` > 1: `parts` is rounded up to a power of two c. While a part has more than ceil(n/c) rows, it is halved:
+its first row and the floor(size/2)-1 nearest rows are one half, the other rows are the other half. A part is not halved if a
+half would have fewer than k rows. Parts keep the order of the sorted list. Comparing rows only within a part raises the loss and
+saves time even on one core.
 
-Beyond k: a cluster takes further records, the nearest that bring it nearer to its promise.
+Other promises: a cluster takes more rows, each time the nearest row that brings it closer to its promises.
 """
 
 from __future__ import annotations
@@ -36,15 +37,15 @@ class GCCGOptions(Options):
         default=1,
         ge=1,
         le=4_096,
-        description="parts that are clustered by themselves; rounded up to a power of two",
+        description="number of parts that are clustered separately; rounded up to a power of two. More parts: faster, more loss",
         examples=[3],
     )
 
 
 def partition(points: Points, constraints: Constraints, options: GCCGOptions, seed: int, progress: Progress) -> Partition:
-    """Grade, divide, cluster."""
+    """Grade the rows, divide them into parts, cluster each part."""
     del seed  # nothing here is random
-    parts = list(_divided(points, graded(points), options.parts, constraints.k)) if points.rows else []
+    parts = list(_divided(points, rows_by_score(points), options.parts, constraints.k)) if points.rows else []
     labels = [np.empty(0, np.int64)] * len(parts)
 
     def work(number: int) -> Task:
@@ -62,16 +63,16 @@ def partition(points: Points, constraints: Constraints, options: GCCGOptions, se
     return Partition(whole)
 
 
-def graded(points: Points) -> NDArray[np.int64]:
-    """The rows, those with the commonest values first."""
-    score = np.zeros(points.rows, np.int64)  # as counts: the same order as shares, and exact
+def rows_by_score(points: Points) -> NDArray[np.int64]:
+    """Return the row numbers, rows with the most common values first."""
+    score = np.zeros(points.rows, np.int64)  # counts give the same order as frequencies and are exact
     for codes in points.codes.T:
         score += np.bincount(codes)[codes]
     return np.argsort(-score, kind="stable")
 
 
 def _divided(points: Points, part: NDArray[np.int64], parts: int, k: int) -> Iterable[NDArray[np.int64]]:
-    """The parts of a list of rows, each in its order."""
+    """Divide a list of rows into parts. Each part keeps the order of the list."""
     from kohort.kernels.clusters.gccg import distances
 
     half = len(part) // 2
@@ -104,12 +105,12 @@ def _clustered(points: Points, constraints: Constraints, progress: Progress) -> 
 
 METHOD = Method(
     name="gccg",
-    summary="the record with the commonest values takes its nearest, then the next",
-    paper="Ni, Xie, Qian 2017 (paper 001)",
-    cost="n^2 / k x axes within a block, divided by the parts",
-    good_for="small k, quick; nothing random",
+    summary="Cluster the row with the most common values with its nearest rows, then the next such row.",
+    paper="Ni, Xie, Qian 2017",
+    cost="n^2 / k x columns in each block, divided by `parts`",
+    good_for="small k; fast; no random choices",
     options=GCCGOptions,
     partition=partition,
     in_blocks=True,
-    asks_while_grouping=True,
+    uses_promises=True,
 )

@@ -1,20 +1,23 @@
-"""Incognito: of all ways to recode each column at one level, find those that are k-anonymous; publish the one of least loss.
+"""Incognito: find all k-anonymous recodings that publish each column at one level, and publish the one with the least loss.
 
-LeFevre, DeWitt, Ramakrishnan, Incognito: efficient full-domain k-anonymity, 2005; compared with in paper 001.
+LeFevre, DeWitt, Ramakrishnan, Incognito: efficient full-domain k-anonymity, 2005. Ni, Xie, Qian 2017 compare with it.
 
-As in the paper: a vector of levels can be k-anonymous only if it is on every subset of the columns, so subsets are worked
-through from single columns up; candidates are joined from the anonymous vectors one column smaller; if a vector is anonymous,
-its generalisations are, unasked. Rows in classes below k are forgiven as far as `suppress` allows, which keeps all this true.
-Frequency sets are rolled up from that of the subset's super-root, its least levels among the candidates (the paper's second
-variant). Deviations: vectors are visited in lexicographic order, not breadth-first (each still comes after all that it
-generalises), candidates are dense arrays joined column by column, and rows are counted even where persons are promised: a
-class of few rows has few persons.
+A vector has one level per column. As in the paper, a vector can be k-anonymous only if it is k-anonymous on every subset of the
+columns. So subsets are processed from single columns up, and the candidates of a subset are joined from the anonymous vectors of
+the subsets with one column less. If a vector is anonymous, all its generalisations are anonymous and are not counted. Rows in
+groups smaller than k are tolerated as far as `suppress` allows; all of the above still holds. Frequency sets are rolled up from
+the subset's super-root, which has the lowest level of each column among the candidates (the paper's second variant).
 
-The paper leaves the choice to the reader. Here: least leaf loss, weighted, a suppressed row costing its whole weight; ties:
-the smallest vector. The loss without suppression is a sum over columns and bounds the other from below, so vectors are tried
-by it until it exceeds the best. What is promised beyond k is asked of whole vectors. Where merging keeps it (with suppression:
-where anybody may join a class), a vector in which too many rows fail condemns all its specialisations, so vectors are decided
-along a chain to the top, halving it (as Flash, Kohlmayer, Prasser, Eckert, Kemper, Kuhn 2012, does).
+Three things differ from the paper. Vectors are visited in lexicographic order, not breadth-first; each vector still comes after
+all vectors that it generalises. Candidates are dense arrays that are joined column by column. Rows are counted even if the
+promise counts people, because a group with few rows has few people.
+
+The paper does not define which anonymous vector to publish. Here it is the one with the least weighted leaf loss, where a
+suppressed row costs its whole weight; ties go to the smallest vector. The loss without suppression is a sum over columns and a
+lower bound of the loss. So vectors are tried in the order of this bound until it exceeds the best loss. Promises other than k are
+checked for whole vectors. If merging groups keeps the promises (with suppression: if any row can join any group), then a vector
+with too many invalid rows rules out all its specialisations. Vectors are then decided by bisecting a chain of generalisations up
+to the top, as in Flash (Kohlmayer, Prasser, Eckert, Kemper, Kuhn 2012).
 """
 
 from __future__ import annotations
@@ -31,32 +34,39 @@ from kohort.constraints.constraints import Constraints
 from kohort.encoding.points import UNIT, Points
 from kohort.errors import PromiseError, RequestError
 from kohort.methods.method import Method, Options, Partition
-from kohort.methods.search.full_domain_levels import Classes, FullDomain, Vector, slots_for
+from kohort.methods.search.full_domain_levels import FullDomain, RecodedGroups, Vector, slots_for
 from kohort.progress import Progress
 
 MOST_VECTORS = 1 << 24
 
 
 def partition(points: Points, constraints: Constraints, options: Options, seed: int, progress: Progress) -> Partition:
-    """The classes of the best vector, in the order of their boxes."""
+    """Return the groups of the best vector, in the order of their boxes."""
     del options, seed  # nothing here is random
     table = FullDomain(points, constraints, progress)
     vectors = math.prod(height + 1 for height in table.heights)
     if vectors > MOST_VECTORS:
-        text = f"{vectors:,}" if vectors < 10**15 else f"about {vectors:.0e}"
+        many = f"{vectors:,}" if vectors < 10**15 else f"more than {10**15:,}"
         raise RequestError(
-            f"incognito compares all combinations of levels, of all and of some columns: here {text}, and it can compare "
-            f"{MOST_VECTORS:,}. Take fewer quasi-identifiers or trees of fewer levels, or another method: datafly."
+            f"incognito compares all combinations of levels of all subsets of the quasi-identifiers. This table has {many} "
+            f"combinations; incognito can compare {MOST_VECTORS:,}. Use fewer quasi-identifiers, trees with fewer levels, or "
+            "another method (--method datafly)."
         )
     best = _Choice(table, anonymous_vectors(table, progress)).best()
     if best is None:
-        raise PromiseError("No combination of levels keeps what is promised. Promise less, or allow more to be suppressed.")
+        raise PromiseError(
+            "No combination of levels satisfies the promises. Lower the promises, or allow more suppressed rows with suppress "
+            "(--suppress)."
+        )
     return table.partition(best)
 
 
 def anonymous_vectors(table: FullDomain, progress: Progress) -> NDArray[np.bool_]:
-    """Which vectors leave no more rows in classes below k than may be left out: an array with one dimension per column."""
-    # Longest axes first: sets made on the way to a vector are shared by those that differ in later axes, and are small then.
+    """Return which vectors leave no more rows in groups smaller than k than can be suppressed.
+
+    The array has one dimension per column.
+    """
+    # Axes with most codes come first: vectors that differ only in later axes share frequency sets, which are then small.
     every = sorted(range(len(table.heights)), key=lambda axis: -table.points.axes[axis].size)
     anonymous: dict[tuple[int, ...], NDArray[np.bool_]] = {(): np.ones((), np.bool_)}
     for size in range(len(every)):
@@ -72,7 +82,7 @@ def anonymous_vectors(table: FullDomain, progress: Progress) -> NDArray[np.bool_
 
 
 def _anonymous_among(candidate: NDArray[np.bool_], axes: tuple[int, ...], table: FullDomain) -> NDArray[np.bool_]:
-    """The candidates on some columns that are anonymous."""
+    """Return which candidates on these columns are anonymous."""
     from kohort.kernels.clusters.frequencies import UNUSED, Stack, find_anonymous
 
     indices = range(len(axes))
@@ -100,7 +110,7 @@ def _anonymous_among(candidate: NDArray[np.bool_], axes: tuple[int, ...], table:
 
 
 class _Choice:
-    """The search for the vector of least loss that keeps the whole promise."""
+    """Search for the vector with the least loss that keeps all promises."""
 
     def __init__(self, table: FullDomain, anonymous: NDArray[np.bool_]) -> None:
         self._table, self._constraints = table, table.constraints
@@ -112,44 +122,45 @@ class _Choice:
 
     @property
     def _fails_below(self) -> bool:
-        """Whether a vector in which too many rows fail condemns its specialisations. Not if a class that stands there may fail
-        once rows join it that were left out.
+        """Whether a vector with too many invalid rows rules out its specialisations.
+
+        It does not if a valid group of a specialisation can become invalid when rows join it that were suppressed there.
         """
         return self._constraints.growing_keeps or (self._constraints.merging_keeps and not self._constraints.budget)
 
-    def best(self) -> Classes | None:
-        """The classes of the best vector; None if there is none."""
+    def best(self) -> RecodedGroups | None:
+        """Return the groups of the best vector; None if no vector is valid."""
         best: tuple[int, Vector] | None = None
         chosen = None
         for vector in self._by_bound():
             bound = int(self._bounds[vector])
             if best is not None and bound > best[0]:
                 break
-            classes = self._decided(vector)
-            if classes is None:
+            groups = self._groups_if_few_fail(vector)
+            if groups is None:
                 continue
-            found = (bound + self._suppression(classes), vector)
-            if (best is None or found < best) and self._table.may_be_published(classes):
-                best, chosen = found, classes
+            found = (bound + self._suppression_cost(groups), vector)
+            if (best is None or found < best) and self._table.can_be_published(groups):
+                best, chosen = found, groups
         return chosen
 
     def _by_bound(self) -> Iterator[Vector]:
-        """Open vectors, least loss without suppression first, ties by vector."""
+        """Yield the vectors that are not ruled out, in the order of their loss without suppression; ties by vector."""
         indices = np.flatnonzero(self._open)
         for index in indices[np.argsort(self._bounds.ravel()[indices], kind="stable")].tolist():
             yield tuple(map(int, np.unravel_index(index, self._open.shape)))
 
-    def _decided(self, vector: Vector) -> Classes | None:
-        """The classes of a vector, unless too many of its rows fail."""
+    def _groups_if_few_fail(self, vector: Vector) -> RecodedGroups | None:
+        """Return the groups of a vector; None if more of its rows are invalid than can be suppressed."""
         if self._constraints.beyond_k and self._fails_below:
-            self._climb(vector)
+            self._bisect_chain(vector)
         if not self._open[vector]:
             return None
-        classes = self._table.classes(vector)
-        return classes if classes.failing <= self._constraints.budget else None
+        groups = self._table.groups(vector)
+        return groups if groups.failing <= self._constraints.budget else None
 
-    def _climb(self, vector: Vector) -> None:
-        """Decide a vector, and on the way many others, by halving a chain from it to the top."""
+    def _bisect_chain(self, vector: Vector) -> None:
+        """Decide a vector by bisecting a chain from it to the top. This decides many other vectors too."""
         if self._enough_are_valid[vector] or not self._open[vector]:
             return
         chain = list(self._chain(vector))
@@ -162,7 +173,7 @@ class _Choice:
                 first = middle + 1
 
     def _chain(self, vector: Vector) -> Iterator[Vector]:
-        """A vector and generalisations of it up to the top, each time by the level that costs least."""
+        """Yield a vector and its generalisations up to the top. Each step raises the level that costs least."""
         yield vector
         while vector != self._table.top:
             raised = [
@@ -174,30 +185,30 @@ class _Choice:
             yield vector
 
     def _is_enough(self, vector: Vector) -> bool:
-        """Whether few enough rows fail; what that says of others is noted."""
+        """Return whether the invalid rows can be suppressed, and record what follows for other vectors."""
         if self._enough_are_valid[vector] or not self._open[vector]:
             return bool(self._enough_are_valid[vector])
-        enough = self._table.classes(vector).failing <= self._constraints.budget
+        enough = self._table.groups(vector).failing <= self._constraints.budget
         if enough:
             self._enough_are_valid[tuple(slice(level, None) for level in vector)] = True
         else:
             self._open[tuple(slice(level + 1) for level in vector)] = False
         return enough
 
-    def _suppression(self, classes: Classes) -> int:
-        """What leaving out the rows that fail costs beyond publishing them."""
-        failing = np.flatnonzero(~classes.valid)
-        columns = zip(self._table.levels, self._table.points.weights, classes.vector, classes.low[failing].T, strict=True)
+    def _suppression_cost(self, groups: RecodedGroups) -> int:
+        """Return how much more it costs to suppress the invalid rows than to publish them."""
+        failing = np.flatnonzero(~groups.valid)
+        columns = zip(self._table.levels, self._table.points.weights, groups.vector, groups.low[failing].T, strict=True)
         more = sum(round(UNIT * weight) - levels.cost[level][low] for levels, weight, level, low in columns)
-        return int(np.dot(more, classes.sizes[failing]))
+        return int(np.dot(more, groups.sizes[failing]))
 
 
 METHOD = Method(
     name="incognito",
-    summary="each column at one level for the whole table: of all such recodings the one of least loss",
+    summary="Publish each column at one level; of all valid combinations of levels, choose the one with the least loss.",
     paper="LeFevre, DeWitt, Ramakrishnan 2005",
-    cost="distinct combinations, times the combinations of levels",
-    good_for="the same text for the same value everywhere, trees that were agreed on, few columns",
+    cost="distinct rows x combinations of levels",
+    good_for="equal values published identically everywhere; trees whose levels were agreed in advance; few columns",
     options=Options,
     partition=partition,
     recodes_globally=True,

@@ -1,14 +1,15 @@
-"""Greedy k-member clustering: grow a group from a far record by the nearest ones until it has k, then the next.
+"""Greedy k-member clustering: start a group at a distant row, add the nearest rows until it has k, then start the next group.
 
-Byun, Kamra, Bertino, Li, Efficient k-anonymization using clustering techniques, 2007; compared with in paper 004.
+Byun, Kamra, Bertino, Li, Efficient k-anonymization using clustering techniques, 2007. El-Rashidy et al. 2011 compare with it.
 
-A record is drawn; the first seed is the record furthest from it (which itself stays free), every later one the record
-furthest from the last that was added. (Paper 004's survey has "furthest from r"; this is Byun's own.) Added is always the
-record with which the group's loss is least, ties lowest row. Fewer than k that are left join, in random order, the group
-whose loss grows least. Groups have k to 2k-1 rows.
+One row is drawn at random. The first group starts at the row furthest from the drawn row, which itself stays free. Every later
+group starts at the row furthest from the row that was added last. (The survey in El-Rashidy et al. 2011 says "furthest from r".
+This is the rule of Byun et al. themselves.) The row added is always the one with which the loss of the group is least; ties go
+to the lowest row number. When fewer than k rows are free, they join the group whose loss grows least, in random order. Groups
+have k to 2k-1 rows.
 
-Beyond k: a group grows past k by the cheapest record that brings it nearer to its promise. Once one cannot be grown to stand,
-it and all that are left join the others.
+Other promises: a group grows beyond k by the cheapest row that brings it closer to its promises. If a group cannot become valid,
+its rows and all free rows join the other groups.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from kohort.progress import Progress
 
 
 def partition(points: Points, constraints: Constraints, options: Options, seed: int, progress: Progress) -> Partition:
-    """Grow, then join the rest."""
+    """Grow groups from distant rows, then let the remaining rows join them."""
     del options
-    return grown(points, constraints, seed, progress, random_seeds=False)
+    return grow_groups(points, constraints, seed, progress, random_seeds=False)
 
 
-def grown(points: Points, constraints: Constraints, seed: int, progress: Progress, *, random_seeds: bool) -> Partition:
-    """Groups from seeds that are far from the last record, or drawn."""
+def grow_groups(points: Points, constraints: Constraints, seed: int, progress: Progress, *, random_seeds: bool) -> Partition:
+    """Grow groups that start at random rows, or at the row furthest from the last one added."""
     from kohort.kernels.clusters.k_member import form_groups
     from kohort.kernels.core.randomness import deal
 
@@ -41,7 +42,7 @@ def grown(points: Points, constraints: Constraints, seed: int, progress: Progres
     )  # fmt: skip
     progress.check()
     rest = np.flatnonzero(labels < 0)
-    if not groups:  # not one group can be grown: all of it is one, for whoever repairs it to judge
+    if not groups:  # no group can become valid, so return all rows as one group; `finish` reports what it does not keep
         return Partition(np.zeros_like(labels))
     deal(seed, np.int64(points.rows), rest)
     join_rest(points, constraints, labels, rest, progress)
@@ -50,12 +51,12 @@ def grown(points: Points, constraints: Constraints, seed: int, progress: Progres
 
 METHOD = Method(
     name="k-member",
-    summary="grow each group from a far record by whoever costs least",
-    paper="Byun, Kamra, Bertino, Li 2007; compared with in paper 004",
-    cost="n^2 / k x axes within a block",
+    summary="Start each group at a distant row and add the rows that cost least.",
+    paper="Byun, Kamra, Bertino, Li 2007 (El-Rashidy et al. 2011 compare with it)",
+    cost="n^2 / k x columns in each block",
     good_for="little loss at small k",
     options=Options,
     partition=partition,
     in_blocks=True,
-    asks_while_grouping=True,
+    uses_promises=True,
 )

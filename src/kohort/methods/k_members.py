@@ -1,33 +1,33 @@
-"""k-members clustering: as `k-member`, but every seed is drawn at random.
+"""k-members clustering: like `k-member`, but every group starts at a random row.
 
-Wang, Liu, Gao, paper 000. Its claim of linear cost does not hold: each record is compared with all that are free.
+Wang, Liu, Gao 2012. Their claim of linear cost does not hold, because each row is compared with all free rows.
 
-Everything but the seeds is as in `k_member`, also what is done beyond k and with the records that are left.
+Only the first row of each group differs from `k_member`. Other promises and remaining rows are handled in the same way.
 """
 
 from __future__ import annotations
 
 from kohort.constraints.constraints import Constraints
 from kohort.encoding.points import Points
-from kohort.methods.k_member import grown
+from kohort.methods.k_member import grow_groups
 from kohort.methods.method import Method, Options, Partition
 from kohort.progress import Progress
 
 
 def partition(points: Points, constraints: Constraints, options: Options, seed: int, progress: Progress) -> Partition:
-    """Grow, then join the rest."""
+    """Grow groups from random rows, then let the remaining rows join them."""
     del options
-    return grown(points, constraints, seed, progress, random_seeds=True)
+    return grow_groups(points, constraints, seed, progress, random_seeds=True)
 
 
 METHOD = Method(
     name="k-members",
-    summary="grow each group from a random record by whoever costs least",
-    paper="Wang, Liu, Gao (paper 000)",
-    cost="n^2 / k x axes within a block",
-    good_for="the same as k-member, a little quicker",
+    summary="Start each group at a random row and add the rows that cost least.",
+    paper="Wang, Liu, Gao 2012",
+    cost="n^2 / k x columns in each block",
+    good_for="the same as k-member, slightly faster",
     options=Options,
     partition=partition,
     in_blocks=True,
-    asks_while_grouping=True,
+    uses_promises=True,
 )

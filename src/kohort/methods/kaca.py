@@ -1,13 +1,14 @@
-"""KACA: classes of equal records merge, one that is too small with its nearest, until none is too small.
+"""KACA: start with groups of equal rows and merge an invalid group with its nearest group, until all groups are valid.
 
-Li, Wong, Fu, Pei, Achieving k-anonymity by clustering in attribute hierarchical structures, 2006; compared with in paper 001.
+Li, Wong, Fu, Pei, Achieving k-anonymity by clustering in attribute hierarchical structures, 2006. Ni, Xie, Qian 2017 compare
+with it.
 
-One of the classes that are too small is drawn; it merges with the class for which |A| d(A, AB) + |B| d(B, AB) is least, where
-d(A, AB) is what a record of A then loses more; ties: the class with the lowest row. `start=records` begins with every record
-for itself: the mean sizes of paper 001's Table 10 cannot come from classes of equal records, of which there are too few.
-TopDown-KACA is this method inside blocks.
+The next invalid group A is drawn at random. It merges with the group B for which |A| d(A, AB) + |B| d(B, AB) is least, where
+d(A, AB) is the additional loss of a row of A after the merge. Ties go to the group that contains the lowest row number.
+`start=records` starts with every row as its own group. The mean sizes in Table 10 of Ni, Xie, Qian 2017 cannot come from groups
+of equal rows, because there are too few of them. TopDown-KACA is this method in blocks.
 
-Beyond k: a class that does not keep the whole promise counts as too small.
+Other promises: a group that does not keep all promises is invalid, like a group with fewer than k rows.
 """
 
 from __future__ import annotations
@@ -28,12 +29,14 @@ class KACAOptions(Options):
     """Options of `kaca`."""
 
     start: Literal["classes", "records"] = Field(
-        default="classes", description="begin with the classes of equal records, or with each record", examples=["records"]
+        default="classes",
+        description="start with groups of equal rows (`classes`) or with every row as its own group (`records`)",
+        examples=["records"],
     )
 
 
 def partition(points: Points, constraints: Constraints, options: KACAOptions, seed: int, progress: Progress) -> Partition:
-    """Merge classes until all stand."""
+    """Merge groups until all are valid."""
     labels = points.equal_rows() if options.start == "classes" else np.arange(points.rows)
     valid = constraints.valid_groups(labels)
     if not valid.all():
@@ -44,12 +47,12 @@ def partition(points: Points, constraints: Constraints, options: KACAOptions, se
 
 METHOD = Method(
     name="kaca",
-    summary="classes of equal records that are too small merge with the nearest",
-    paper="Li, Wong, Fu, Pei 2006; compared with in paper 001",
-    cost="(distinct records)^2 x axes within a block",
-    good_for="tables with many equal records",
+    summary="Start with groups of equal rows; merge a random invalid group with its nearest group until all groups are valid.",
+    paper="Li, Wong, Fu, Pei 2006 (Ni, Xie, Qian 2017 compare with it)",
+    cost="(distinct rows)^2 x columns in each block",
+    good_for="tables with many equal rows",
     options=KACAOptions,
     partition=partition,
     in_blocks=True,
-    asks_while_grouping=True,
+    uses_promises=True,
 )

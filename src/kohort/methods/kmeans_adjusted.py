@@ -1,14 +1,15 @@
-"""k-means, adjusted after every round: rows go to their nearest centroid, clusters above k give up their furthest rows.
+"""k-means with an adjustment after every round: rows go to the nearest centroid, clusters with more than k rows give some up.
 
-El-Rashidy et al., paper 004, algorithm No. 1, with its adjustment function.
+El-Rashidy et al. 2011, algorithm No. 1, with its adjustment function.
 
-Decided where the paper is silent: a row given up finds its cluster in one random order for all rounds, centroids stand still
-meanwhile; ties go to the lowest cluster, and of equally far rows the highest is given up. The rounds need not end: they stop
-when a partition comes back, after 100 at the latest, and the partition of least square error is kept (the first of equals).
-`features=all` is the paper's choice; the default looks at the quasi-identifiers only.
+The paper does not define the following. The rows that are given up are reassigned in one random order, the same in all rounds;
+centroids do not move during the adjustment. Ties go to the cluster with the lowest number. Of equally distant rows, the row with
+the highest number is given up. The rounds may never converge. They stop when a partition repeats, after 100 rounds at the
+latest, and the partition with the least square error is kept (the first of equal ones). The paper compares all columns
+(`features=all`); the default compares only the quasi-identifiers.
 
-Sizes lie in k..2k-1: what clusters above k give up fills those below and leaves n - k*floor(n/k) < k rows over. A promise
-beyond k is kept by merging afterwards.
+Clusters have k to 2k-1 rows: the rows that are given up first fill all clusters with fewer than k rows, and then
+n - k*floor(n/k) < k rows remain. Groups that do not keep the other promises are merged afterwards.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from kohort.progress import Progress
 
 
 def partition(points: Points, constraints: Constraints, options: FeatureOptions, seed: int, progress: Progress) -> Partition:
-    """The best of all rounds."""
+    """Return the clusters of the round with the least square error."""
     if points.rows < 2 * constraints.k:
         return Partition(np.zeros(points.rows, np.int64))
     clusters = CentroidClusters(points, constraints, options, seed, progress)
@@ -33,10 +34,10 @@ def partition(points: Points, constraints: Constraints, options: FeatureOptions,
 
 METHOD = Method(
     name="kmeans-adjusted",
-    summary="k-means that evens out the sizes of its clusters after every round",
-    paper="El-Rashidy et al. 2011 (paper 004), algorithm No. 1",
-    cost="n log n a round at best, n^2/k at worst, up to 100 rounds",
-    good_for="small square error, classes of nearly equal size",
+    summary="Run k-means and adjust the sizes of the clusters after every round.",
+    paper="El-Rashidy et al. 2011, algorithm No. 1",
+    cost="n log n per round at best, n^2 / k at worst, up to 100 rounds",
+    good_for="small square error; groups of nearly equal size",
     options=FeatureOptions,
     partition=partition,
     in_blocks=True,

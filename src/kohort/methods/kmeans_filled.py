@@ -1,14 +1,14 @@
-"""k-means that fills its clusters: while one has fewer than k members, only such compete for the next row.
+"""k-means that fills its clusters: while a cluster has fewer than k rows, the next row can only join such a cluster.
 
-El-Rashidy et al., paper 004, algorithm No. 2.
+El-Rashidy et al. 2011, algorithm No. 2.
 
-Decided where the paper is silent: rows come in their order in every round, centroids stand still during one; ties go to the
-lowest cluster. The rounds need not end: they stop when a partition comes back, after 100 at the latest, and the partition of
-least square error is kept (the first of equals). `features=all` is the paper's choice; the default looks at the
-quasi-identifiers only.
+The paper does not define the following. Rows are assigned in the order of the table in every round. Centroids do not move
+during a round. Ties go to the cluster with the lowest number. The rounds may never converge. They stop when a partition repeats,
+after 100 rounds at the latest, and the partition with the least square error is kept (the first of equal ones). The paper
+compares all columns (`features=all`); the default compares only the quasi-identifiers.
 
-Sizes lie in k..2k-1: when all clusters have k, n - k*floor(n/k) < k rows are left. A promise beyond k is kept by merging
-afterwards.
+Clusters have k to 2k-1 rows: when all clusters have k rows, n - k*floor(n/k) < k rows remain. Groups that do not keep the other
+promises are merged afterwards.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from kohort.progress import Progress
 
 
 def partition(points: Points, constraints: Constraints, options: FeatureOptions, seed: int, progress: Progress) -> Partition:
-    """The best of all rounds."""
+    """Return the clusters of the round with the least square error."""
     if points.rows < 2 * constraints.k:
         return Partition(np.zeros(points.rows, np.int64))
     clusters = CentroidClusters(points, constraints, options, seed, progress)
-    nobody, in_order = np.full(points.rows, -1), np.arange(points.rows)
-    return Partition(min(clusters.rounds(lambda: clusters.fill(nobody, in_order)), key=clusters.square_error))
+    unassigned, in_order = np.full(points.rows, -1), np.arange(points.rows)
+    return Partition(min(clusters.rounds(lambda: clusters.fill(unassigned, in_order)), key=clusters.square_error))
 
 
 METHOD = Method(
     name="kmeans-filled",
-    summary="k-means whose clusters below k are filled before others may grow",
-    paper="El-Rashidy et al. 2011 (paper 004), algorithm No. 2",
-    cost="n log n a round at best, n^2/k at worst, up to 100 rounds",
+    summary="Run k-means that first fills every cluster with k rows before a cluster can grow further.",
+    paper="El-Rashidy et al. 2011, algorithm No. 2",
+    cost="n log n per round at best, n^2 / k at worst, up to 100 rounds",
     good_for="small square error with few columns",
     options=FeatureOptions,
     partition=partition,

@@ -1,13 +1,14 @@
-"""Plain k-means until it stands still, then adjusted once.
+"""Plain k-means until the clusters no longer change, then one adjustment of their sizes.
 
-El-Rashidy et al., paper 004, algorithm No. 3, with its adjustment function.
+El-Rashidy et al. 2011, algorithm No. 3, with its adjustment function.
 
-Decided where the paper is silent: an empty cluster keeps its last centroid; with means in a sum of absolute distances the
-rounds need not end, so they stop when a partition comes back, after 100 at the latest, and the last one is adjusted to its
-own centroids. Ties go to the lowest cluster, and of equally far rows the highest is given up. `features=all` is the paper's
-choice; the default looks at the quasi-identifiers only.
+The paper does not define the following. An empty cluster keeps its last centroid. The rounds may never converge, because
+centroids are means while distances are sums of absolute differences. They stop when a partition repeats, after 100 rounds at
+the latest, and the last partition is adjusted to its own centroids. Ties go to the cluster with the lowest number. Of equally
+distant rows, the row with the highest number is given up. The paper compares all columns (`features=all`); the default compares
+only the quasi-identifiers.
 
-Sizes lie in k..2k-1, as for `kmeans-adjusted`. A promise beyond k is kept by merging afterwards.
+Clusters have k to 2k-1 rows, as with `kmeans-adjusted`. Groups that do not keep the other promises are merged afterwards.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from kohort.progress import Progress
 
 
 def partition(points: Points, constraints: Constraints, options: FeatureOptions, seed: int, progress: Progress) -> Partition:
-    """The last round, adjusted."""
+    """Return the clusters of the last round, adjusted."""
     if points.rows < 2 * constraints.k:
         return Partition(np.zeros(points.rows, np.int64))
     clusters = CentroidClusters(points, constraints, options, seed, progress)
@@ -35,10 +36,10 @@ def partition(points: Points, constraints: Constraints, options: FeatureOptions,
 
 METHOD = Method(
     name="kmeans-then-adjusted",
-    summary="plain k-means, the sizes of its clusters evened out once at the end",
-    paper="El-Rashidy et al. 2011 (paper 004), algorithm No. 3",
-    cost="n log n a round at best, n^2/k at worst, up to 100 rounds",
-    good_for="comparing with paper 004; quicker than kmeans-adjusted",
+    summary="Run k-means, then adjust the sizes of the clusters once at the end.",
+    paper="El-Rashidy et al. 2011, algorithm No. 3",
+    cost="n log n per round at best, n^2 / k at worst, up to 100 rounds",
+    good_for="comparisons with El-Rashidy et al. 2011; faster than kmeans-adjusted",
     options=FeatureOptions,
     partition=partition,
     in_blocks=True,

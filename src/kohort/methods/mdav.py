@@ -1,14 +1,17 @@
-"""MDAV: again and again a cluster of k around the row furthest from the mean, and one around the row furthest from that.
+"""MDAV: repeatedly form one cluster around the row furthest from the mean and one around the row furthest from that row.
 
 Domingo-Ferrer, Mateo-Sanz 2002; Domingo-Ferrer, Torra 2005 (maximum distance to average vector).
 
-While 3k rows are left: r = furthest from their centroid, with its k-1 nearest a cluster; s = furthest from r of those that
-remain, with its k-1 nearest another. From 2k on one more; the rest is the last. Ties: the lowest row. Sizes lie in k..2k-1.
+While at least 3k rows are free: r is the row furthest from their centroid, and r with its k-1 nearest rows is a cluster; s is the
+row furthest from r among the remaining rows, and s with its k-1 nearest rows is another cluster. If at least 2k rows are then
+free, one more cluster is formed in this way. The remaining rows are the last cluster. Ties go to the lowest row number. Clusters
+have k to 2k-1 rows.
 
-`scale=deviation`, the default where all columns are numbers without missing ones: squared Euclidean distance of the numbers
-divided by their standard deviation (that of the rows at hand, so of the block), a column's weight on the square.
-`scale=range`, else: the distance and the centroid of section 5 of ALGORITHMS.md. Places are rounded (to 2^-30 deviations, 2^-24
-ranges), so that the mean of what is left is exact however it came about. A promise beyond k is kept by merging afterwards.
+`scale=deviation` is the default if all columns are numbers without missing values. The distance is then the squared Euclidean
+distance of the numbers divided by their standard deviation in the block; the weight of a column multiplies the square.
+`scale=range` is the default otherwise. It uses the distance and the centroid of `kohort.methods.search.centroid_features`.
+Positions are rounded (to 2^-30 deviations or 2^-24 ranges), so that the mean of the free rows is exact in any order of summation.
+Groups that do not keep the other promises are merged afterwards.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from kohort.methods.method import Method, Options, Partition
 from kohort.methods.search.centroid_features import indices, runs_of, shares
 from kohort.progress import Progress
 
-FINE = 2.0**30  # parts of a deviation
+UNITS_PER_DEVIATION = 2.0**30
 
 
 class MdavOptions(Options):
@@ -36,20 +39,23 @@ class MdavOptions(Options):
 
     scale: Literal["deviation", "range"] | None = Field(
         default=None,
-        description="what numbers are divided by; by default their deviation, where all columns are numbers and none is missing",
+        description=(
+            "divide numbers by their standard deviation or by their range. Default: `deviation` if all quasi-identifiers are "
+            "numbers without missing values, else `range`"
+        ),
         examples=["range"],
     )
 
 
 def partition(points: Points, constraints: Constraints, options: MdavOptions, seed: int, progress: Progress) -> Partition:
-    """Clusters in the order in which they were made."""
+    """Return the clusters, numbered in the order in which they were formed."""
     del seed  # nothing here is random
     rows, columns = points.codes.shape
     unfit = _without_deviation(points)
     if options.scale == "deviation" and unfit:
         raise RequestError(
-            f"scale=deviation needs numbers in every quasi-identifier and every row; {listed(unfit)} "
-            f"{'holds' if len(unfit) == 1 else 'hold'} categories or missing values. Ask for scale=range."
+            f"scale=deviation needs numbers in every quasi-identifier and every row. {listed(unfit)} "
+            f"{'has' if len(unfit) == 1 else 'have'} categories or missing values. Set scale to range (--option scale=range)."
         )
     if rows < 2 * constraints.k:
         return Partition(np.zeros(rows, np.int64))
@@ -69,25 +75,26 @@ def partition(points: Points, constraints: Constraints, options: MdavOptions, se
 
 
 def _without_deviation(points: Points) -> list[str]:
-    """The columns that are not numbers throughout the table."""
+    """Return the names of the columns that have categories or missing values."""
     columns = zip(points.axes, points.some_missing, strict=True)
     return [axis.name for axis, missing in columns if not isinstance(axis, NumericAxis) or missing]
 
 
 def _deviations(points: Points, number: int) -> NDArray[np.float64]:
-    """Where each number lies above the table's smallest, in deviations; a constant column is 0."""
+    """Return the distance of each number from the smallest one, in rounded standard deviations; 0 in a constant column."""
     share = shares(points, number)
     mean = math.fsum(share.tolist()) / len(share)
     deviation = math.sqrt(math.fsum(((share - mean) ** 2).tolist()) / len(share))
-    return np.rint(share / deviation * (FINE * math.sqrt(points.weights[number]))) if deviation else np.zeros(len(share))
+    scale = UNITS_PER_DEVIATION * math.sqrt(points.weights[number])
+    return np.rint(share / deviation * scale) if deviation else np.zeros(len(share))
 
 
 METHOD = Method(
     name="mdav",
-    summary="clusters of k around the rows furthest out, two at a time",
+    summary="Form clusters of k rows around the rows furthest from the mean, two at a time.",
     paper="Domingo-Ferrer, Torra 2005",
-    cost="n^2/k within a block",
-    good_for="numbers; small square error",
+    cost="n^2 / k in each block",
+    good_for="columns of numbers; small square error",
     options=MdavOptions,
     partition=partition,
     in_blocks=True,

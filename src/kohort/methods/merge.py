@@ -1,9 +1,10 @@
-"""Bottom-up merging: the smallest class that is too small merges where the loss grows least, until none is too small.
+"""Bottom-up merging: the smallest invalid group merges with the group for which the loss grows least, until all are valid.
 
-Our own, after KACA (Li et al. 2006), which draws the class that is next and goes by heights of trees. Taking the smallest first
-leaves no class behind that only a far one could take in, and loss is measured as the objective says.
+kohort's own method, based on KACA (Li, Wong, Fu, Pei 2006). KACA picks the next group at random and measures loss by heights of
+trees. Here the smallest group is next, so that no small group remains that only a distant group could take, and the objective of
+the job measures the loss.
 
-Beyond k: a class that does not keep the whole promise counts as too small.
+Other promises: a group that does not keep all promises is invalid, like a group with fewer than k rows.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from kohort.progress import Progress
 
 
 class MergeOptions(Options):
-    """Options of `merge`: none."""
+    """Options of `merge`. There are none."""
 
 
 def partition(points: Points, constraints: Constraints, _options: MergeOptions, _seed: int, progress: Progress) -> Partition:
-    """Merge classes of equal records until all stand."""
+    """Start with groups of equal rows and merge until all groups are valid."""
     searched = points.searched()
     labels = searched.equal_rows()
     valid = constraints.valid_groups(labels)
@@ -32,14 +33,14 @@ def partition(points: Points, constraints: Constraints, _options: MergeOptions, 
 
 METHOD = Method(
     name="merge",
-    summary="the smallest class that is too small merges where the loss grows least",
-    paper="ours; after Li, Wong, Fu, Pei 2006 (KACA)",
-    cost="(distinct records)^2 x axes within a block at worst",
-    good_for="small k; tables with many equal records",
+    summary="Merge the smallest invalid group with the group for which the loss grows least, until all groups are valid.",
+    paper="kohort's own method, based on Li, Wong, Fu, Pei 2006 (KACA)",
+    cost="(distinct rows)^2 x columns in each block at worst",
+    good_for="small k; tables with many equal rows",
     options=MergeOptions,
     partition=partition,
-    goes_by_workload=True,
+    uses_workload=True,
     in_blocks=True,
-    asks_while_grouping=True,
+    uses_promises=True,
     effort=1,
 )

@@ -1,16 +1,17 @@
-"""Single-dimensional Mondrian: one set of intervals per column for the whole table, cut while every region may stand.
+"""Single-dimensional Mondrian: cut each column into one set of intervals for the whole table, while every region is valid.
 
-Murthy, Srinivas, paper 002 (single-dimensional partitioning, after LeFevre, DeWitt, Ramakrishnan 2006).
+Murthy, Srinivas (single-dimensional partitioning, after LeFevre, DeWitt, Ramakrishnan 2006).
 
-The cuts of all columns divide the table into regions. A cut must leave, in every region that it crosses, on each side either
-nothing (the paper's own Table 2 needs that) or a group that keeps the whole promise. The paper does not say which cut is next:
-here the widest interval of any column, as it is published (ties: order of the columns, then left to right), at the lower
-median of the rows in it, `<=` goes left; if that is not allowed, the allowed cut nearest to balance, the left one of two; if
-there is none, the interval is finished. It stays so: a part that is too small is no larger in smaller regions.
+The cuts of all columns divide the table into regions. In every region that a cut crosses, each side must be empty or a group that
+keeps all promises. (The paper's Table 2 needs empty sides.) The paper does not define which cut is next. Here it is in the widest
+interval of any column, as published (ties: order of the columns, then left to right), at the lower median of its rows; values up
+to the median go left. If this cut is not valid, the valid cut nearest to balance is used, the left one of two. If there is none,
+the interval is finished. It cannot become cuttable later, because later cuts only make regions smaller.
 
 An interval is published from its first to its last value in the table, so the same value has the same text everywhere.
-Categories are cut between any two neighbouring leaves; two intervals may then be told by the same node, which joins classes.
-No row is left out, whatever `suppress` allows: leaving rows out to allow a cut would be another method.
+Categories are cut between any two neighbouring leaves. Two intervals can then have the same lowest common node; they are
+published identically, and their groups become one. This method suppresses no rows, whatever `suppress` allows: a method that
+suppresses rows to allow a cut would be a different one.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ if TYPE_CHECKING:
     from kohort.kernels.cuts.global_cuts import RegionGuard, Regions
 
 Interval = tuple[int, int, int]
-"""(axis, first, last): a run of rows in the order of an axis."""
+"""(axis, first, last): the rows from `first` up to but not including `last`, in the order of the axis."""
 
 
 def partition(points: Points, constraints: Constraints, options: Options, seed: int, progress: Progress) -> Partition:
-    """The regions that are not empty, in the order of their intervals."""
+    """Return the regions that are not empty as groups, in the order of their intervals."""
     del options, seed  # nothing here is random
     shape = (len(points.axes), max((axis.size for axis in points.axes), default=0))
     low_of, high_of = np.zeros((2, *shape), np.int64)
@@ -44,9 +45,9 @@ def partition(points: Points, constraints: Constraints, options: Options, seed: 
     for axis, first, last in _cut_all(points, constraints, columns, orders, regions, progress):
         begin, end = columns[axis][orders[axis][[first, last - 1]]].tolist()
         low_of[axis, begin : end + 1], high_of[axis, begin : end + 1] = begin, end
-    a_row_of = np.zeros(int(regions.made[0]), np.int64)
-    a_row_of[regions.of_row] = np.arange(points.rows)
-    codes = np.take(columns, a_row_of, axis=1)
+    row_of_region = np.zeros(int(regions.made[0]), np.int64)
+    row_of_region[regions.of_row] = np.arange(points.rows)
+    codes = np.take(columns, row_of_region, axis=1)
     low, high = (np.take_along_axis(of_code, codes.astype(np.int64), axis=1) for of_code in (low_of, high_of))
     order = np.lexsort(low[::-1])
     label_of = np.empty(len(order), np.int64)
@@ -62,7 +63,7 @@ def _cut_all(
     regions: Regions,
     progress: Progress,
 ) -> list[Interval]:
-    """Cut the widest interval, and again, until each is finished; the rows get their regions on the way."""
+    """Cut the widest interval repeatedly until all intervals are finished. `regions` is updated with every cut."""
     from kohort.kernels.core.widths import width
     from kohort.kernels.cuts.global_cuts import cut_interval
 
@@ -90,7 +91,7 @@ def _cut_all(
 
 
 def _regions(points: Points) -> Regions:
-    """One region of all rows."""
+    """Return the regions before the first cut: one region with all rows."""
     from kohort.kernels.cuts.global_cuts import Regions
 
     rows = points.rows
@@ -101,7 +102,7 @@ def _regions(points: Points) -> Regions:
 
 
 def _guard(constraints: Constraints) -> RegionGuard | None:
-    """What is needed to ask more of a region than how many rows it has."""
+    """Return what the kernel needs to check promises other than k; None if there are none."""
     if not constraints.beyond_k:
         return None
     from kohort.kernels.cuts.global_cuts import RegionGuard
@@ -113,10 +114,10 @@ def _guard(constraints: Constraints) -> RegionGuard | None:
 
 METHOD = Method(
     name="mondrian-1d",
-    summary="one set of intervals per column for the whole table, cut at medians while every region keeps the promise",
-    paper="Murthy, Srinivas (paper 002); LeFevre, DeWitt, Ramakrishnan 2006",
-    cost="n, times the cuts of a column",
-    good_for="the same text for the same value everywhere, numbers, few columns",
+    summary="Cut each column at medians into one set of intervals for the whole table, while every group keeps the promises.",
+    paper="Murthy, Srinivas; LeFevre, DeWitt, Ramakrishnan 2006",
+    cost="n x cuts per column",
+    good_for="equal values published identically everywhere; columns of numbers; few columns",
     options=Options,
     partition=partition,
     recodes_globally=True,

@@ -1,11 +1,12 @@
-"""One-pass k-means: each row joins the nearest cluster, whose centroid follows at once; then the sizes are evened out.
+"""One-pass k-means: each row joins the nearest cluster, whose centroid is updated at once. Then the sizes are adjusted.
 
-Lin, Wei, An efficient clustering method for k-anonymization, 2008, as paper 004 surveys it.
+Lin, Wei, An efficient clustering method for k-anonymization, 2008, as described by El-Rashidy et al. 2011.
 
-floor(n/k) rows drawn at random start the clusters; the others come sorted by the codes of their quasi-identifiers, equal ones
-in row order. Then the adjustment function of paper 004: clusters above k give up their furthest rows (ties: the highest row),
-which go, in random order, to the nearest cluster below k while there is one, then to the nearest of all; centroids stand
-still meanwhile. Ties go to the lowest cluster. Sizes lie in k..2k-1. A promise beyond k is kept by merging afterwards.
+floor(n/k) random rows start the clusters. The other rows are sorted by the codes of their quasi-identifiers; equal rows keep
+their order. Then the adjustment function of El-Rashidy et al. 2011 is applied: clusters with more than k rows give up their
+furthest rows (ties: highest row number). These rows go, in random order, to the nearest cluster with fewer than k rows while
+there is one, then to the nearest of all clusters. Centroids do not move during the adjustment. Ties go to the cluster with the
+lowest number. Clusters have k to 2k-1 rows. Groups that do not keep the other promises are merged afterwards.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from kohort.progress import Progress
 
 
 def partition(points: Points, constraints: Constraints, options: FeatureOptions, seed: int, progress: Progress) -> Partition:
-    """One pass over the sorted rows, then the adjustment."""
+    """Assign the sorted rows in one pass, then adjust the sizes of the clusters."""
     from kohort.kernels.centroids.centroid_tree import build
     from kohort.kernels.centroids.one_pass import join_nearest
 
@@ -42,10 +43,10 @@ def partition(points: Points, constraints: Constraints, options: FeatureOptions,
 
 METHOD = Method(
     name="oka",
-    summary="one pass of k-means over the sorted rows, then the sizes of the clusters evened out",
-    paper="Lin, Wei 2008, as surveyed in paper 004",
-    cost="n log n at best, n^2/k at worst",
-    good_for="a quick clustering; comparing with paper 004",
+    summary="Run one pass of k-means over the sorted rows, then adjust the sizes of the clusters.",
+    paper="Lin, Wei 2008, as described by El-Rashidy et al. 2011",
+    cost="n log n at best, n^2 / k at worst",
+    good_for="fast clustering; comparisons with El-Rashidy et al. 2011",
     options=FeatureOptions,
     partition=partition,
     in_blocks=True,

@@ -1,7 +1,8 @@
-"""A method over a whole table: as it is, or, if it compares rows with rows, inside blocks made by Mondrian's cuts.
+"""Run a method on a whole table, or block by block if the method compares rows with rows.
 
-A table of up to twice the size asked for is one block; a larger one is cut into blocks of at most that size, each of which
-may stand. A block's random numbers are its own, so the release depends neither on threads nor on where other blocks lie.
+Mondrian's cuts make the blocks. A table of up to twice the block size is one block. A larger table is cut into blocks of at most
+the block size, and each block satisfies the constraints as one group. The random numbers of a block depend only on the seed and
+on the block itself, so the release depends neither on the number of threads nor on the other blocks.
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ def partition_table(
     progress: Progress,
     rounds: int = 0,
 ) -> Partition:
-    """What a method makes of a table, finished and improved: every group keeps the promise, no more is left out than allowed."""
+    """Group a table with a method, then repair, suppress and improve.
+
+    Every group of the result is valid, and no more rows are suppressed than allowed.
+    """
     run = Run(method, options, seed, block, rounds, progress)
     return (
         progress.aside(lambda: run.as_one(points, constraints))
@@ -47,34 +51,40 @@ def partition_table(
     )
 
 
-def made_by(method: Method, points: Points, constraints: Constraints, options: Any, seed: int, progress: Progress) -> Partition:
-    """What a method makes of a block. A promise that its groups keep anyway changes nothing."""
-    if method.asks_while_grouping and constraints.beyond_k:
+def group_rows(
+    method: Method, points: Points, constraints: Constraints, options: Any, seed: int, progress: Progress
+) -> Partition:
+    """Group the rows of one block with a method.
+
+    If the groups for k alone keep the other promises too, the result is these groups.
+    """
+    if method.uses_promises and constraints.beyond_k:
         with suppress(PromiseError):
-            plain = method.partition(points, constraints.k_alone(), options, seed, progress)
-            if constraints.valid_groups(plain.labels).all():
-                return plain
+            for_k = method.partition(points, constraints.k_alone(), options, seed, progress)
+            if constraints.valid_groups(for_k.labels).all():
+                return for_k
     return method.partition(points, constraints, options, seed, progress)
 
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What happened in some blocks; summaries of different parts of a table add up."""
+    """Counts and costs of the run in some blocks. The summaries of different parts of a table can be added."""
 
     rows: int = 0
     blocks: int = 0
     suppressed: int = 0
     taken: Mapping[str, int] = field(default_factory=dict)
-    """In how many blocks each start was taken, if there was a choice."""
+    """For each method that `auto` chose: the number of blocks. Empty for all other methods."""
     tried: frozenset[str] = frozenset()
+    """Methods that `auto` tried in at least one block."""
     costs: tuple[int, int] = (0, 0)
-    """Before and after improvement."""
+    """Cost by the objective, before and after improvement."""
     groups: tuple[int, int] = (0, 0)
-    """Before and after improvement."""
+    """Number of groups, before and after improvement."""
     sweeps: int = 0
-    """Of improvement."""
+    """Number of sweeps that improvement ran."""
     merged: int = 0
-    """Groups that were merged with others because they were not valid."""
+    """Number of groups that were merged with others because they were not valid."""
 
     def __add__(self, other: RunSummary) -> RunSummary:
         taken = dict(Counter(self.taken) + Counter(other.taken))
@@ -92,14 +102,14 @@ class _Finished(NamedTuple):
     """Valid groups, before improvement."""
     after: NDArray[np.int64]
     decisions: Decisions | None
-    """The cuts of the method that led to them."""
+    """The cuts of the method that made the groups."""
     merged: int
     sweeps: int = 0
 
 
 @dataclass(frozen=True)
 class Run:
-    """One method at work."""
+    """One method with its settings, ready to run on a table or on parts of a table."""
 
     method: Method
     options: Any
@@ -109,19 +119,19 @@ class Run:
     progress: Progress
 
     def is_one_block(self, rows: int) -> bool:
-        """Whether a table of so many rows is worked on at once."""
+        """Return whether a table of this many rows is processed as one block."""
         return not self.method.in_blocks or not self.block or rows <= 2 * self.block
 
     def as_one(self, points: Points, constraints: Constraints) -> Partition:
-        """The whole table at once."""
-        made = self._made(points, constraints, self.seed)
+        """Process the whole table as one block."""
+        made = self._group(points, constraints, self.seed)
         if made.boxes is not None:
             return made
         finished = self._finished(made, points, constraints, self.seed, block=False)
         return self._partition(points, constraints, finished.after, self._summary(points, made, finished), finished.decisions)
 
     def in_blocks(self, points: Points, constraints: Constraints) -> Partition:
-        """Block by block, each by itself."""
+        """Process each block separately."""
         cuts, summary = self._block_by_block(points, constraints)
         whole = self._partition(points, constraints, cuts.labels, summary, cuts.decisions)
         return replace(whole, blocks=summary.blocks)
@@ -134,7 +144,7 @@ class Run:
         summary: RunSummary,
         decisions: Decisions | None,
     ) -> Partition:
-        """The groups as they are valid in the whole release, with what led to them."""
+        """Return the groups, repaired so that they are valid in the whole release, with the notes and decisions."""
         labels = finishing.repair_without_suppressed(points, constraints, groups, self.progress)
         improvement = None
         if self.rounds:
@@ -149,9 +159,9 @@ class Run:
         )
 
     def of_part(self, points: Points, constraints: Constraints) -> tuple[NDArray[np.int64], RunSummary]:
-        """A part of a table that cuts have made, in blocks: it comes out the same whatever the other parts are."""
+        """Process one part of a table, in blocks. The result does not depend on the other parts."""
         if not self.method.in_blocks:
-            made = self._made(points, constraints, self.seed)
+            made = self._group(points, constraints, self.seed)
             return made.labels, RunSummary(points.rows, 1)
         cuts, summary = self._block_by_block(points, constraints)
         return cuts.labels, summary
@@ -168,9 +178,11 @@ class Run:
                 inside, bound = points.take(blocks[number]), constraints.take(blocks[number])
                 own = own_seed(self.seed, block_number(inside))
                 try:
-                    made = self._made(inside, bound, own)
+                    made = self._group(inside, bound, own)
                 except PromiseError as error:
-                    raise PromiseError(f"In a block of {inside.rows:,} rows (--block, 0 = none): {error}") from None
+                    raise PromiseError(
+                        f"In a block of {inside.rows:,} rows: {error} To process the table without blocks, set block (--block 0)."
+                    ) from None
                 finished = self._finished(made, inside, bound, own, block=True)
                 labels[number], summaries[number] = finished.after, self._summary(inside, made, finished)
                 if finished.decisions is not None:
@@ -184,8 +196,12 @@ class Run:
         return Cuts(_joined(blocks, labels), decisions), sum(summaries, RunSummary())
 
     def notes(self, points: Points, constraints: Constraints, summary: RunSummary) -> tuple[str, ...]:
-        """What was done and why, in sentences."""
-        return *self._ignored(points), *_chosen(summary), *_fell(points, constraints, summary, self.rounds)
+        """Return sentences for the user: what was done and why."""
+        return (
+            *self._ignored_settings(points),
+            *_method_notes(points, constraints, summary),
+            *_improvement_notes(points, constraints, summary, self.rounds),
+        )
 
     def _summary(self, points: Points, made: Partition, finished: _Finished) -> RunSummary:
         before, after = finished.before, finished.after
@@ -200,21 +216,25 @@ class Run:
         tried = frozenset(made.starts)
         return RunSummary(points.rows, 1, suppressed, taken, tried, costs, groups, finished.sweeps, finished.merged)
 
-    def _ignored(self, points: Points) -> list[str]:
-        """That an objective or a workload was named which nothing went by."""
-        named = []
+    def _ignored_settings(self, points: Points) -> list[str]:
+        """Return a note if the job has an objective or a workload that neither the method nor improvement uses."""
+        ignored = []
         if not (self.rounds or self.method.effort or points.objective == "leaf"):
-            named.append(f"the objective {points.objective}")
-        if not (self.rounds or self.method.goes_by_workload or points.wanted is None):
-            named.append("the workload")
-        instead = "; improvement would (--effort 1)" if not self.method.recodes_globally else ""
-        return [f"{self.method.name} goes by its paper, not by {' and '.join(named)}{instead}."] if named else []
+            ignored.append(f"the objective {points.objective}")
+        if not (self.rounds or self.method.uses_workload or points.wanted is None):
+            ignored.append("the workload")
+        if not ignored:
+            return []
+        settings = " and ".join(ignored)
+        if self.method.recodes_globally:
+            return [f"Method {self.method.name} does not use {settings}."]
+        return [f"Method {self.method.name} does not use {settings}. Improvement does: set effort (--effort 1)."]
 
-    def _made(self, points: Points, constraints: Constraints, seed: int) -> Partition:
-        return made_by(self.method, points, constraints, self.options, seed, self.progress)
+    def _group(self, points: Points, constraints: Constraints, seed: int) -> Partition:
+        return group_rows(self.method, points, constraints, self.options, seed, self.progress)
 
     def _finished(self, made: Partition, points: Points, constraints: Constraints, seed: int, *, block: bool) -> _Finished:
-        """The method's groups as they are valid, and after improvement."""
+        """Repair, suppress and improve the groups of the method."""
         if not self.rounds:
             labels = finishing.finish(points, constraints, made.labels, self.progress, block=block)
             return _Finished(labels, labels, made.decisions, made.merged + merged_groups(made.labels, labels))
@@ -230,17 +250,20 @@ class Run:
         return _Finished(before, after, made.decisions, made.merged + merged_groups(made.labels, before), count.ran)
 
     def _without_outliers(self, points: Points, constraints: Constraints, seed: int) -> _Finished:
-        """The method over the rows that are left when outliers are: found in groups twice as large, which can spare some."""
+        """Suppress outliers first, then run the method on the remaining rows.
+
+        Outliers are the rows that cost most in groups of at least 2k rows. Such groups stay valid without some of their rows.
+        """
         twice = replace(constraints, promise=constraints.promise.model_copy(update={"k": 2 * constraints.k}), suppress=0)
         large = np.zeros(points.rows, np.int64)
         if twice.valid_groups(large).all():
-            large = finishing.finish(points, twice, self._made(points, twice, seed).labels, self.progress, block=True)
+            large = finishing.finish(points, twice, self._group(points, twice, seed).labels, self.progress, block=True)
         labels = finishing.suppress_records(points, constraints, large, constraints.budget, self.progress)
         kept = np.flatnonzero(labels >= 0)
         inside, bound = points.take(kept), replace(constraints.take(kept), suppress=0)
         if not bound.valid_groups(np.zeros(len(kept), np.int64)).all():
             return _Finished(labels, labels, None, 0)
-        made, count = self._made(inside, bound, seed), SweepCount()
+        made, count = self._group(inside, bound, seed), SweepCount()
         before = finishing.finish(inside, bound, made.labels, self.progress, block=True)
         labels[kept] = improve(inside, bound, before, self.rounds, seed, self.progress, count)
         decisions = None if made.decisions is None else made.decisions.of_rows(kept)
@@ -248,12 +271,12 @@ class Run:
 
 
 def rows_of_blocks(labels: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """The rows of each block, in the order of the table."""
+    """Return the row numbers of each block, ascending."""
     return np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
 
 
 def _joined(blocks: Sequence[NDArray[np.int64]], labels: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """The groups of all blocks, numbered through."""
+    """Return the labels of all blocks as labels of the table. The groups of all blocks get one common numbering."""
     whole, groups = np.empty(sum(map(len, blocks)), np.int64), 0
     for rows, inside in zip(blocks, labels, strict=True):
         whole[rows] = np.where(inside < 0, -1, inside + groups)
@@ -261,30 +284,67 @@ def _joined(blocks: Sequence[NDArray[np.int64]], labels: Sequence[NDArray[np.int
     return whole
 
 
-def _chosen(summary: RunSummary) -> list[str]:
-    """Which starts were taken, if there was a choice."""
+def _method_notes(points: Points, constraints: Constraints, summary: RunSummary) -> list[str]:
+    """Return which methods `auto` chose and why; nothing for all other methods."""
     if not summary.taken:
         return []
-    often = sorted(summary.taken.items(), key=lambda start: (-start[1], start[0]))
-    where = [f"{name} in {many:,} of {summary.blocks:,} blocks" if summary.blocks > 1 else name for name, many in often]
-    tried = sorted(summary.tried)
-    why = f"which lost least of {', '.join(tried)}" if len(tried) > 1 else "which suits what is asked"
-    return [f"Started with {', '.join(where)}, {why}."]
+    most_first = sorted(summary.taken.items(), key=lambda start: (-start[1], start[0]))
+    methods = ", ".join(f"{name}{_in_blocks(many, summary.blocks)}" for name, many in most_first)
+    if len(summary.tried) == 1:
+        return [f"Method: {methods}, chosen by `auto` because {_only_candidate(points, constraints)}."]
+    compared = f"Compared: {', '.join(sorted(summary.tried))}."
+    why = "it loses least" if len(summary.taken) == 1 else "each loses least in its blocks"
+    return [f"Method: {methods}, chosen by `auto` because {why}. {compared}"]
 
 
-def _fell(points: Points, constraints: Constraints, summary: RunSummary, rounds: int) -> list[str]:
-    """By how much improvement lowered what it was asked to lower; that nobody was left out, although some might."""
+def _in_blocks(many: int, blocks: int) -> str:
+    if blocks == 1:
+        return ""
+    return f" in all {blocks:,} blocks" if many == blocks else f" in {many:,} of {blocks:,} blocks"
+
+
+def _only_candidate(points: Points, constraints: Constraints) -> str:
+    """Return why `auto` tried no other method. The conditions are those of `kohort.methods.auto`."""
+    if points.objective == "square-error":
+        return "the objective is square-error"
+    if not constraints.beyond_k:
+        return f"k is {constraints.k:,} and no other promise was made"
+    what = "the other promises raise" if constraints.sensitive else "counting people instead of rows raises"
+    return f"k is {constraints.k:,} and {what} the loss by at most 25 %"
+
+
+def _improvement_notes(points: Points, constraints: Constraints, summary: RunSummary, rounds: int) -> list[str]:
+    """Return by how much improvement lowered the loss, and that no row was suppressed although some rows could be."""
     if not rounds:
         return []
-    stay = ["Nobody was left out: that would have lost more."] if constraints.budget and not summary.suppressed else []
+    nothing_suppressed = constraints.budget and not summary.suppressed
+    suppression = ["No row was suppressed, because suppression would raise the loss."] if nothing_suppressed else []
+    run = "1 round" if rounds == 1 else f"{rounds:,} rounds"
     if points.objective == "square-error":
-        return [f"Improved the square error by effort {rounds}.", *stay]
-    first, last = (cost / _cost_of_all(points, summary.rows) for cost in summary.costs)
-    how = f"fell from {first:.4f} to {last:.4f}" if last < first else f"stays {first:.4f}: nothing better was found"
-    counted = "weighted " if len(set(points.searched().weights)) > 1 else ""
-    return [f"Improved by effort {rounds}: {counted}{points.objective} loss in the search {how}.", *stay]
+        return [f"Improvement ran {run} to lower the square error.", *suppression]
+    before, after = (cost / _cost_of_all(points, summary.rows) for cost in summary.costs)
+    loss = "detail lost" if points.objective == "leaf" else f"{points.objective} loss"
+    loss = f"weighted {loss}" if len(set(points.searched().weights)) > 1 else loss
+    loss = f"{loss} (with the cost of the workload)" if points.wanted is not None else loss
+    first, last = _per_cent(before, after)
+    if after < before:
+        return [f"Improvement lowered the {loss} from {first} to {last} in {run}.", *suppression]
+    return [f"Improvement found nothing better in {run}. The {loss} stays at {first}.", *suppression]
+
+
+def _per_cent(before: float, after: float) -> tuple[str, str]:
+    """Return two shares in per cent, with as many decimals as they need to differ, from one to four.
+
+    >>> _per_cent(0.14161, 0.1214), _per_cent(0.14161, 0.14152), _per_cent(0.1416, 0.1416)
+    (('14.2 %', '12.1 %'), ('14.16 %', '14.15 %'), ('14.2 %', '14.2 %'))
+    """
+    for decimals in range(1, 5) if before != after else (1,):
+        first, last = f"{100 * before:.{decimals}f} %", f"{100 * after:.{decimals}f} %"
+        if first != last:
+            break
+    return first, last
 
 
 def _cost_of_all(points: Points, rows: int) -> int:
-    """What so many rows cost if nothing of them is published, in the units of the search."""
+    """Return the cost of this many rows if all their values are lost, in the units of the search."""
     return max(int(points.searched().costs().full.sum()) * rows, 1)

@@ -1,11 +1,12 @@
-"""Threshold clustering: grow a group from a random record while its mean width stays below a threshold.
+"""Threshold clustering: grow a group from a random row while the mean width of its box is at most a threshold.
 
-Loukides, Shao, Capturing data usefulness and privacy protection in k-anonymisation, 2007, as surveyed in paper 004.
+Loukides, Shao, Capturing data usefulness and privacy protection in k-anonymisation, 2007, as described by El-Rashidy et al. 2011.
 
-From a record drawn among the free ones, the record of least loss is let in (ties lowest row) while the mean width of the
-group's box is at most `threshold`. A group below k, or one that does not keep the promise, is dissolved: in the order in
-which they were made, its records are left out if `suppress` still allows for all of them; else each joins, once all groups
-are made and in the order of the rows, the group whose loss grows least. If no group has k, that is an error.
+Each group starts at a random free row. The row with the least loss joins it (ties: lowest row number) while the mean width of
+the group's box is at most `threshold`. Groups that are not valid (fewer than k rows, or another promise not kept) are dissolved
+in the order in which they were made. The rows of a dissolved group are suppressed if `suppress` still allows all of them.
+Otherwise each row joins the group whose loss grows least, after all groups are made and in the order of the rows. It is an
+error if no group is valid.
 """
 
 from __future__ import annotations
@@ -26,12 +27,16 @@ class ThresholdOptions(Options):
     """Options of `threshold`."""
 
     threshold: float = Field(
-        default=0.25, ge=0, le=1, description="the mean width, from 0 to 1, that a group may have when it grows", examples=[0.5]
+        default=0.25,
+        ge=0,
+        le=1,
+        description="largest mean width of a growing group, from 0 (equal rows) to 1 (the whole range of every column)",
+        examples=[0.5],
     )
 
 
 def partition(points: Points, constraints: Constraints, options: ThresholdOptions, seed: int, progress: Progress) -> Partition:
-    """Grow, dissolve, join."""
+    """Grow groups, dissolve those that are not valid, and suppress or reassign their rows."""
     from kohort.kernels.clusters.threshold import grow_within
 
     if not points.rows:
@@ -47,8 +52,8 @@ def partition(points: Points, constraints: Constraints, options: ThresholdOption
     progress.check()
     if not valid[:groups].any():
         raise PromiseError(
-            f"With threshold={options.threshold:g} no group keeps what is promised. Allow wider groups (a higher threshold), "
-            "promise less, or choose another method."
+            f"With threshold={options.threshold:g} no group satisfies the promises. Allow wider groups with a higher threshold "
+            "(--option threshold=...), lower the promises, or choose another method (--method auto)."
         )
     left, joins = constraints.budget, np.zeros(points.rows, np.bool_)
     for group, size in enumerate(np.bincount(labels, minlength=groups).tolist()):
@@ -64,13 +69,13 @@ def partition(points: Points, constraints: Constraints, options: ThresholdOption
 
 METHOD = Method(
     name="threshold",
-    summary="grow a group from a random record while its mean width stays below a threshold",
-    paper="Loukides, Shao 2007, as surveyed in paper 004",
-    cost="n^2 / (rows of a group) x axes within a block",
-    good_for="groups of bounded width, larger than k where records are alike",
+    summary="Start each group at a random row and add rows while its mean width is at most a threshold.",
+    paper="Loukides, Shao 2007, as described by El-Rashidy et al. 2011",
+    cost="n^2 / (rows in a group) x columns in each block",
+    good_for="groups of limited width; groups larger than k where rows are similar",
     options=ThresholdOptions,
     partition=partition,
     in_blocks=True,
-    asks_while_grouping=True,
+    uses_promises=True,
     may_refuse=True,
 )

@@ -1,10 +1,11 @@
-"""Top-down: the table is cut where the loss falls most, each part again, until no cut gains or none is allowed.
+"""Top-down: cut the table where the loss falls most, then cut each part again, until no valid cut lowers the loss.
 
-Our own. Mondrian cuts the widest axis at its median, whatever that gains. Here every node of a tree against the rest and every
-gap between two numbers is a candidate, and a cut may narrow several axes at once: a box of records leaves the rest, which loses
-no more than before. Both ways are tried, one axis a cut and boxes, and the one that loses less is kept.
+kohort's own method. Mondrian cuts the widest axis at its median, whether or not this lowers the loss much. Here the candidates
+are every node of a tree against all other values and every gap between two numbers. A cut can also narrow several axes at once:
+it separates a box of rows from the other rows, and these do not lose more than before. The table is cut twice, once with one axis
+per cut and once with boxes. The result with less loss is kept.
 
-Beyond k: a cut is made only if both sides keep the promise.
+Other promises: a cut is made only if both sides keep all promises.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from kohort.progress import Progress
 
 
 class TopDownOptions(Options):
-    """Options of `top-down`: none."""
+    """Options of `top-down`. There are none."""
 
 
 def partition(points: Points, constraints: Constraints, _options: TopDownOptions, _seed: int, progress: Progress) -> Partition:
-    """Cut by gain; boxes or straight, whichever loses less."""
+    """Cut with one axis per cut and with boxes, and return the result with less loss."""
     searched = points.searched()
     tables = searched.costs()
     record = points.record_decisions
@@ -33,13 +34,13 @@ def partition(points: Points, constraints: Constraints, _options: TopDownOptions
 
 METHOD = Method(
     name="top-down",
-    summary="cuts where the loss falls most: a node against the rest, a number at a value, a box out of the rest",
-    paper="ours; after LeFevre et al. 2006 (Mondrian) and what peeling off dense regions gains (Friedman, Fisher 1999)",
-    cost="n log n x axes for even cuts",
-    good_for="little loss at once, at any k; then improved",
+    summary="Cut the table where the loss falls most: at a number, between a tree node and the rest, or around a box of rows.",
+    paper="kohort's own method, based on LeFevre et al. 2006 (Mondrian) and Friedman, Fisher 1999 (separating dense regions)",
+    cost="n log n x columns if the cuts are balanced",
+    good_for="little loss at any k, even before improvement",
     options=TopDownOptions,
     partition=partition,
-    goes_by_workload=True,
+    uses_workload=True,
     in_blocks=True,
     effort=1,
 )

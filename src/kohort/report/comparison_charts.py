@@ -27,11 +27,11 @@ MANY = 200  # boxes, from which thick edges would hide them
 WIDE = 15  # times the least figure: from here on, figures are compared by ratio
 
 MEASURES: tuple[tuple[str, str, Callable[[Entry], float]], ...] = (
-    ("Loss", "leaf loss per cell", lambda entry: entry.loss["leaf"]),
+    ("Detail lost", "detail lost (%)", lambda entry: 100 * entry.loss["leaf"]),
     ("Time", "CPU seconds", lambda entry: max(entry.seconds, 0.001)),
-    ("Class size", "mean class size / k (C_AVG)", lambda entry: entry.loss["cavg"]),
+    ("Group size", "mean group size / k (C_AVG)", lambda entry: entry.loss["cavg"]),
     ("Square error", "square error of clusters", lambda entry: entry.loss["square_error"]),
-    ("Query error", "relative error, mean by weight", lambda entry: entry.query_error),
+    ("Query error", "mean relative error (%)", lambda entry: 100 * entry.query_error),
 )
 
 
@@ -124,22 +124,22 @@ def loss_against_time(entries: Sequence[Entry], coloured: Sequence[str], k: int)
     here = [entry for entry in entries if entry.k == k and not entry.refused]
     for entry in here:
         look = {**_look(entry.method, coloured), "linestyle": "", "markersize": 6}
-        axes.plot(max(entry.seconds, 0.001), entry.loss["leaf"], **look)
+        axes.plot(max(entry.seconds, 0.001), 100 * entry.loss["leaf"], **look)
     best = front(here)
     if len(best) > 1:
         axes.plot(
-            [max(entry.seconds, 0.001) for entry in best], [entry.loss["leaf"] for entry in best],
+            [max(entry.seconds, 0.001) for entry in best], [100 * entry.loss["leaf"] for entry in best],
             color="#555555", linewidth=1, linestyle="--", zorder=0,
         )  # fmt: skip
     for entry in best:
         if entry.method in coloured:  # the legend names it
             continue
-        at = max(entry.seconds, 0.001), entry.loss["leaf"]
+        at = max(entry.seconds, 0.001), 100 * entry.loss["leaf"]
         axes.annotate(entry.method, at, xytext=(5, 5), textcoords="offset points", fontsize=8)
     axes.set_xscale("log")
-    _scale(axes, [entry.loss["leaf"] for entry in here])
+    _scale(axes, [100 * entry.loss["leaf"] for entry in here])
     axes.set_xlabel("CPU seconds")
-    axes.set_ylabel("leaf loss per cell")
+    axes.set_ylabel("detail lost (%)")
     _legend(axes, here, coloured)
     return _svg(figure)
 
@@ -154,7 +154,7 @@ def front(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def boxes(drawn: Mapping[str, Sequence[Box]], names: tuple[str, str], ticks: tuple[Ticks, Ticks]) -> str:
-    """The classes of several methods on two columns, as rectangles, one picture each (paper 002, figure 1)."""
+    """The classes of several methods on two columns, as rectangles, one picture each (Murthy, Srinivas, figure 1)."""
     from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
 
@@ -170,7 +170,7 @@ def boxes(drawn: Mapping[str, Sequence[Box]], names: tuple[str, str], ticks: tup
             )  # fmt: skip
         axes.set_xlim(min(box[0] for box in rectangles) - 1, max(box[1] for box in rectangles) + 1)
         axes.set_ylim(min(box[2] for box in rectangles) - 1, max(box[3] for box in rectangles) + 1)
-        many = f"{len(rectangles):,} classes" if len(rectangles) > 1 else "one class"
+        many = f"{len(rectangles):,} groups" if len(rectangles) > 1 else "1 group"
         axes.set_title(f"{method}: {many}", fontsize=9, loc="left")
         for axis, tick in zip((axes.xaxis, axes.yaxis), ticks, strict=True):
             axis.set_ticks(list(tick), list(tick.values()))

@@ -1,4 +1,4 @@
-"""A comparison as one page that needs nothing else: which method to take and why, the papers' figures, every number."""
+"""Page of a comparison, one HTML file that loads no other file: the recommended method with reasons, charts, all numbers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 from kohort.report.comparison_charts import against_k, loss_against_time, models_against_k, shown_in_colour
 from kohort.report.comparison_rows import Entry
 
-DEFAULT = "auto"  # which is taken unless another is better
-NEAR = 1.05  # times the least loss or error: as good
-WORTH_TELLING = 1.0  # CPU seconds, from which haste is
-USABLE = 3.0  # times the least loss: not good, but worth a word if it is much faster
+DEFAULT = "auto"  # recommended unless another method is better
+NEAR = 1.05  # a loss or error up to this factor above the least one counts as equally good
+WORTH_MENTIONING = 1.0  # CPU seconds; a faster method is mentioned only if it saves more than this
+USABLE = 3.0  # a faster method is mentioned only if its loss is at most this factor above that of the recommended one
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #1d1d1d; max-width: 76rem; margin: 2rem auto; padding: 0 1rem; }
@@ -31,25 +31,28 @@ tr.taken td { font-weight: 600; background: #f2f7fb } td.refused { text-align: l
 """
 
 COLUMNS: tuple[tuple[str, str, str], ...] = (
-    ("leaf", "leaf loss", ".4f"), ("total_il", "Total-IL", ",.0f"), ("square_error", "square error", ",.0f"),
-    ("dm", "C_DM", ",.0f"), ("cavg", "C_AVG", ",.2f"), ("classes", "classes", ",d"), ("smallest_class", "smallest", ",d"),
-    ("query_error", "query error", ".1%"), ("pairs_off", "pairs off", ".1%"), ("cpu_seconds", "CPU s", ",.2f"),
+    ("leaf", "detail lost", ".1%"), ("total_il", "Total-IL", ",.0f"), ("square_error", "square error", ",.0f"),
+    ("dm", "C_DM", ",.0f"), ("cavg", "C_AVG", ",.2f"), ("classes", "groups", ",d"), ("smallest_class", "smallest group", ",d"),
+    ("query_error", "query error", ".1%"), ("pairs_off", "pairs changed", ".1%"), ("cpu_seconds", "CPU seconds", ",.2f"),
     ("clusterings_agree", "clusters agree", ".2f"), ("pmse", "pMSE", ".4f"),
 )  # fmt: skip
-"""Name in a row, title and form; those that nothing is known of are left out."""
+"""Key in a row, title and format of each column. The table omits columns without any value."""
 
 
 @dataclass(frozen=True)
 class Advice:
-    """Which method to take, and why."""
+    """The recommended method and the reasons, one sentence or two each."""
 
     method: str
     reasons: tuple[str, ...]
 
 
 def advise(entries: Sequence[Entry]) -> Advice | None:
-    """The method that loses least over all k; of those nearly as good the one that answers queries best, the default if there is
-    nothing in it; what haste costs. A k that no method can keep is not counted.
+    """Recommend a method; None if no method could keep the promises at any k.
+
+    Candidates are the methods whose mean loss over all k is at most 5 % above the least. Of these, methods with a query error
+    more than 5 % above the least are dropped. The default is recommended if it remains, else the method with the least loss. A k
+    that no method can keep is ignored.
     """
     ks = sorted({entry.k for entry in entries if not entry.refused})
     done = {
@@ -65,37 +68,50 @@ def advise(entries: Sequence[Entry]) -> Advice | None:
     least = min(loss.values())
     near = [method for method in whole if loss[method] <= NEAR * least]
     fewest = min(error[method] for method in near)
-    equal = [method for method in near if not error[method] > NEAR * fewest]  # nobody asked: they are all equal
+    equal = [method for method in near if not error[method] > NEAR * fewest]  # without queries the errors are nan: all remain
     taken = DEFAULT if DEFAULT in equal else min(equal, key=lambda method: (loss[method], seconds[method]))
-    text = ", ".join(f"k={k:,}" for k in ks)
-    reasons = [f"It loses {loss[taken]:.4f} of a cell on average ({text}){_extra(taken, loss, '.4f')}"]
+    average = "" if len(ks) == 1 else " on average"
+    reasons = [f"Detail lost: {_per_cent(loss[taken])}{average} ({_k_text(ks)}). {_others(taken, loss)}"]
     if math.isfinite(error[taken]):
-        others = _extra(taken, error, ".2%")
-        reasons.append(f"Its release answers queries with a mean relative error of {error[taken]:.2%}{others}")
+        reasons.append(f"Mean relative error of queries on its release: {_per_cent(error[taken])}. {_others(taken, error)}")
     usable = [method for method in whole if loss[method] <= USABLE * loss[taken]]
     fastest = min(usable, key=lambda method: (seconds[method], loss[method]))
-    if seconds[taken] - seconds[fastest] > WORTH_TELLING and loss[taken] > 0:
+    if seconds[taken] - seconds[fastest] > WORTH_MENTIONING and loss[taken] > 0:
         reasons.append(
-            f"If time matters: {fastest} took {seconds[fastest]:.2f} CPU seconds instead of {seconds[taken]:.2f} and loses "
-            f"{loss[fastest] / loss[taken]:.1f} times as much."
+            f"A faster method: {fastest} took {seconds[fastest]:.2f} CPU seconds instead of {seconds[taken]:.2f}. It loses "
+            f"{loss[fastest] / loss[taken]:.1f} times as much detail."
         )
     refused = [method for method in done if method not in whole]
     if refused:
-        reasons.append(f"Not for every k: {', '.join(refused)}.")
+        reasons.append(f"These methods made no release for at least one k: {', '.join(refused)}.")
     impossible = sorted({entry.k for entry in entries} - {*ks})
     if impossible:
-        reasons.append(f"No method could keep what is promised at {', '.join(f'k={k:,}' for k in impossible)}.")
+        reasons.append(f"No method could keep the promises at {_k_text(impossible)}.")
     return Advice(taken, tuple(reasons))
 
 
-def _extra(taken: str, figures: Mapping[str, float], form: str) -> str:
-    """How the best of the others does, as the end of a sentence."""
+def _others(taken: str, figures: Mapping[str, float]) -> str:
+    """Return a sentence that compares the recommended method with the best of the others."""
     others = {method: figure for method, figure in figures.items() if method != taken and math.isfinite(figure)}
     if not others:
-        return "; it was the only one."
+        return "There is no other method to compare with."
     best = min(others, key=lambda method: others[method])
-    nearly = ", nearly the least" if others[best] < figures[taken] <= NEAR * others[best] else ""
-    return f"{nearly}; the best of the others, {best}, {others[best]:{form}}."
+    if others[best] < figures[taken] <= NEAR * others[best]:
+        return f"This is nearly the least, {_per_cent(others[best])} with {best}."
+    return f"The best other method, {best}: {_per_cent(others[best])}."
+
+
+def _k_text(ks: Sequence[int]) -> str:
+    return f"k = {', '.join(f'{k:,}' for k in ks)}"
+
+
+def _per_cent(share: float) -> str:
+    """Return a share in per cent, with two decimals so that methods can be compared.
+
+    >>> _per_cent(0.0512)
+    '5.12 %'
+    """
+    return f"{100 * share:,.2f} %"
 
 
 def _mean(figures: Iterable[float]) -> float:
@@ -104,55 +120,57 @@ def _mean(figures: Iterable[float]) -> float:
 
 
 def page(
-    entries: Sequence[Entry], *, rows: int, quasi: Sequence[str], workload: str, boxes: str = "", boxes_told: str = ""
+    entries: Sequence[Entry], *, rows: int, quasi: Sequence[str], workload: str, boxes: str = "", boxes_caption: str = ""
 ) -> str:
-    """The whole page."""
+    """Return the whole page as HTML."""
     advice = advise(entries)
     taken = advice.method if advice else ""
     coloured = shown_in_colour(entries, taken)
     ks = sorted({entry.k for entry in entries})
     middle = ks[len(ks) // 2]
-    against = f"at k={ks[0]:,}" if len(ks) == 1 else "against k"
+    against = f"at k = {ks[0]:,}" if len(ks) == 1 else "by k"
     drawn = [*against_k(entries, coloured), *models_against_k(entries, coloured)]
     charts = "".join(_figure(svg, f"{title} {against}") for title, svg in drawn)
     charts += _figure(
         loss_against_time(entries, coloured, middle),
-        f"Loss against time at k={middle:,}; along the dashed front no method is beaten in both",
+        f"Detail lost and time at k = {middle:,}. No other method is better in both than the methods on the dashed line.",
     )
-    rectangles = f"<h2>Two columns</h2>{_figure(boxes, boxes_told)}" if boxes else ""
+    rectangles = f"<h2>Groups on two columns</h2>{_figure(boxes, boxes_caption)}" if boxes else ""
     methods = len({entry.method for entry in entries})
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>kohort: methods compared</title><style>{STYLE}</style></head><body>
-<h1>Methods compared</h1>
-<p>{methods} methods, k = {", ".join(f"{k:,}" for k in ks)}; {rows:,} rows, quasi-identifiers {escape(", ".join(quasi))};
-{escape(workload)}.
-Every release was audited before it was measured.</p>
+<title>kohort: comparison of methods</title><style>{STYLE}</style></head><body>
+<h1>Comparison of methods</h1>
+<p>{methods} {"method" if methods == 1 else "methods"}, {_k_text(ks)}; {rows:,} rows;
+quasi-identifiers: {escape(", ".join(quasi))}; {escape(workload)}.
+kohort audited every release before it measured the figures.</p>
 {_advice(advice)}
-<h2>Figures</h2><div class="charts">{charts}</div>
+<h2>Charts</h2><div class="charts">{charts}</div>
 {rectangles}
 <h2>All numbers</h2>{_table(entries, taken)}
-<p>Leaf loss: mean share of a cell that is lost, 0 to 1. C_DM and C_AVG are of classes as published. Seconds are of the CPU, for
-the partition once compiled. Query error: |answer - truth| / truth (of 1, where that is 0), mean by weight. Pairs off: share of
-the records that would have to change to give every pair of columns its distribution in the source, on average.
-{_models_told(entries)}</p>
+<p>Detail lost: mean leaf loss of all cells of the quasi-identifiers. 0 % is the original, 100 % means that nothing is left.
+A group has all published rows with the same quasi-identifiers (equivalence class). C_DM and C_AVG are computed from these groups.
+CPU seconds: time to form the groups, without compiling. Query error: |answer - truth| / truth, mean weighted by query; if the
+truth is 0, the divisor is 1. Pairs changed: share of the rows that would have to change so that two columns together have the
+same distribution as in the original, mean of all pairs of columns.{_models_text(entries)}</p>
 </body></html>
 """
 
 
 def _advice(advice: Advice | None) -> str:
     if advice is None:
-        return '<div class="advice"><p>No method could keep what is promised.</p></div>'
+        return '<div class="advice"><p>No method could keep the promises. Lower k or the other promises.</p></div>'
     reasons = "".join(f"<p>{escape(reason)}</p>" for reason in advice.reasons)
-    return f'<div class="advice"><p><strong>Take {escape(advice.method)}.</strong></p>{reasons}</div>'
+    return f'<div class="advice"><p><strong>Recommended method: {escape(advice.method)}.</strong></p>{reasons}</div>'
 
 
-def _models_told(entries: Sequence[Entry]) -> str:
+def _models_text(entries: Sequence[Entry]) -> str:
     if not any(entry.models for entry in entries):
         return ""
-    return """ Models are trained on the release and tested on original rows of other folds. Clusters agree: adjusted Rand index
-of k-means on source and release, 1 for the same, 0 for chance. pMSE: 0 if a model cannot tell the release from its source, 0.25
-if it always can."""
+    return """
+Models are trained on the release and tested on original rows of other folds. Clusters agree: adjusted Rand index of k-means on
+the original and on the release; 1 means the same clusters, 0 means agreement by chance. pMSE: 0 if a model cannot distinguish the
+release from the original, 0.25 if it always can."""
 
 
 def _figure(svg: str, caption: str) -> str:
@@ -176,6 +194,10 @@ def _line(row: Mapping[str, Any], columns: Sequence[tuple[str, str, str]], *, is
     first = f"<td>{escape(row['method'])}</td><td>{row['k']:,}</td>"
     if row["refused"]:
         return f'<tr>{first}<td class="refused" colspan="{len(columns)}">{escape(row["refused"])}</td></tr>'
-    cells = ["" if row.get(name) is None else format(row[name], form) for name, _title, form in columns]
+    cells = ["" if row.get(name) is None else _formatted(row[name], form) for name, _title, form in columns]
     mark = ' class="taken"' if is_taken else ""
     return f"<tr{mark}>{first}" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+
+
+def _formatted(figure: float, form: str) -> str:
+    return format(figure, form).replace("%", " %")

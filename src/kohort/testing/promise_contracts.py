@@ -45,7 +45,7 @@ def kept_for_persons(method: Method, promise: str) -> None:
 
 def kept_in_many_classes(method: Method, promise: str) -> None:
     """Where there is room for many classes each keeps it, of rows and of persons; and there are many."""
-    merges_only = method.in_blocks and not method.asks_while_grouping
+    merges_only = method.in_blocks and not method.uses_promises
     least = 2 if method.recodes_globally or merges_only else 8
     table = large_table()
     for option in option_sets(method):

@@ -49,31 +49,31 @@ JOBS: dict[str, dict[str, Any]] = {
 }
 
 
-def prepared(**asked):
-    dropped = [name for name in ("person",) if asked.get("unit") != name]
-    return prepare(LARGE, **{"k": 5, **COLUMNS, "drop": dropped, **asked})
+def prepared(**requested):
+    dropped = [name for name in ("person",) if requested.get("unit") != name]
+    return prepare(LARGE, **{"k": 5, **COLUMNS, "drop": dropped, **requested})
 
 
 def same_groups(one, other):
     return sorted(oracles.groups(one.tolist())) == sorted(oracles.groups(other.tolist()))
 
 
-# --- recording changes nothing
+# --- recording does not change the groups
 
 
-@pytest.mark.parametrize("asked", JOBS.values(), ids=JOBS)
-def test_labels_are_the_same_with_and_without_recording(asked):
-    off = prepared(**asked)
+@pytest.mark.parametrize("requested", JOBS.values(), ids=JOBS)
+def test_labels_are_the_same_with_and_without_recording(requested):
+    off = prepared(**requested)
     plain, recorded = off.run(), off.recording().run()
     assert plain.decisions is None
     assert np.array_equal(plain.labels, recorded.labels)
     assert plain.notes == recorded.notes
     assert recorded.decisions is not None
     require_tree(recorded.decisions, LARGE.num_rows)
-    assert len(recorded.decisions.middle) >= (3 if "block" in asked else 50)
+    assert len(recorded.decisions.middle) >= (3 if "block" in requested else 50)
 
 
-def test_the_wish_to_record_survives_other_orders_and_searches():
+def test_record_decisions_is_kept_by_take_and_searched():
     columns = {"a": [1, 2] * 5, "y": ["x", "y"] * 5}
     points = prepare(columns, quasi="a", other="y", label="y", objective="class").recording().points
     assert points.label is not None
@@ -91,16 +91,18 @@ def test_other_methods_record_no_cuts(method):
 # --- the tree
 
 
-@pytest.mark.parametrize("asked", [asked for name, asked in JOBS.items() if name.startswith(("mondrian", "top-down"))])
-def test_leaves_are_the_groups_of_the_method(asked):
-    made = prepared(**asked).recording().made()
+@pytest.mark.parametrize(
+    "requested", [requested for name, requested in JOBS.items() if name.startswith(("mondrian", "top-down"))]
+)
+def test_leaves_are_the_groups_of_the_method(requested):
+    made = prepared(**requested).recording().made()
     assert made.decisions is not None
     assert same_groups(made.decisions.leaf_labels(LARGE.num_rows), made.labels)
 
 
 @QUICK
 @given(oracles.tables(), st.integers(2, 4), st.sampled_from(["mondrian", "top-down", "auto"]))
-def test_trees_of_random_tables(table, k, method):
+def test_leaves_of_random_tables_are_the_groups_of_the_method(table, k, method):
     columns, _measures = table
     hierarchy = {"tree": oracles.TREE} if "tree" in columns else {}
     assume(len(next(iter(columns.values()))) >= k)
@@ -116,8 +118,8 @@ def test_trees_of_random_tables(table, k, method):
 
 @QUICK
 @given(oracles.tables(), st.integers(2, 4), st.booleans())
-def test_axes_of_mondrian_are_those_of_the_plain_reading(table, k, relaxed):
-    """The widest column by the plain measures, ties by order, among those of which a cut is allowed."""
+def test_mondrian_cuts_the_widest_axis_that_has_a_valid_cut(table, k, relaxed):
+    """The widest axis by the measures of the oracle; ties go to the first column."""
     columns, measures = table
     hierarchy = {"tree": oracles.TREE} if "tree" in columns else {}
     assume(len(next(iter(columns.values()))) >= k)
@@ -140,7 +142,7 @@ def test_axes_of_mondrian_are_those_of_the_plain_reading(table, k, relaxed):
         for other in sorted(range(len(widths)), key=lambda other: -widths[other]):
             if other == axis:
                 break
-            assert not relaxed  # half of the rows can always be dealt
+            assert not relaxed  # relaxed cuts are possible on every axis
             assert not allows_a_cut([keys[other][row] for row in part], k)
         highest, lowest = max(keys[axis][row] for row in left), min(keys[axis][row] for row in right)
         assert highest <= lowest if relaxed else highest < lowest
@@ -152,8 +154,8 @@ def allows_a_cut(keys, k):
 
 @QUICK
 @given(oracles.tables(most=60), st.integers(2, 4), st.sampled_from([1, 20]))
-def test_axes_of_a_box_keep_the_other_rows_out(table, k, steps):
-    """Every row right of a cut lies outside the left box on one of the recorded axes; on one axis alone if steps is 1."""
+def test_recorded_axes_separate_the_two_sides_of_a_cut(table, k, steps):
+    """Every row on the right of a cut is outside the left box on at least one recorded axis."""
     columns, _measures = table
     hierarchy = {"tree": oracles.TREE} if "tree" in columns else {}
     assume(len(next(iter(columns.values()))) >= k)
@@ -171,8 +173,8 @@ def test_axes_of_a_box_keep_the_other_rows_out(table, k, steps):
         assert not is_inside.any()
 
 
-def test_by_hand_the_column_that_gains_most():
-    """Cutting off the two highest of b gains 6 * 0.7 + 2 * 1; a gains nothing before that."""
+def test_the_column_with_the_largest_gain_is_recorded():
+    """Separating the two highest rows of b gains 6 * 0.7 + 2 * 1. A cut of a gains nothing."""
     ready = prepare({"a": [5] * 8, "b": [0, 1, 1, 2, 2, 3, 10, 10]}, method="top-down").recording()
     decisions = ready.made().decisions
     assert decisions is not None
@@ -183,8 +185,8 @@ def test_by_hand_the_column_that_gains_most():
     assert set(decisions.reason.tolist()) == {GAIN}
 
 
-def test_by_hand_reasons_of_mondrian():
-    """The widest column, then equal rows dealt to two halves."""
+def test_recorded_reasons_of_mondrian():
+    """First the widest column is cut, then equal rows are divided into two halves."""
     made = prepare({"a": [1] * 4 + [9] * 4}, method="mondrian", option={"relaxed": True}).recording().made()
     assert made.decisions is not None
     assert made.decisions.reason.tolist() == [WIDEST, DEALT, DEALT]
@@ -192,8 +194,8 @@ def test_by_hand_reasons_of_mondrian():
     assert np.diff(made.decisions.leaf_ends).tolist() == [2, 2, 2, 2]
 
 
-def test_cuts_for_a_workload_are_told_apart():
-    """The query separates a at 5, the median is elsewhere and b is wider."""
+def test_cuts_for_a_workload_have_their_own_reason():
+    """The query separates a at 5. The median is elsewhere, and b is wider."""
     columns = {"a": [1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13], "b": [0, 100] * 6}
     ready = prepare(columns, k=4, method="mondrian", workload={"query": [{"where": [["a", "<=", 5]]}]}).recording()
     decisions = ready.made().decisions
@@ -203,7 +205,7 @@ def test_cuts_for_a_workload_are_told_apart():
     assert WIDEST in decisions.reason[1:].tolist()
 
 
-def test_cuts_by_the_label_have_the_axis_after_the_last():
+def test_cuts_by_the_label_have_the_number_after_the_last_axis():
     columns = {"a": [1, 2] * 20, "y": ["x"] * 20 + ["y"] * 20}
     ready = prepare(columns, quasi="a", other="y", label="y", objective="class", k=5, method="top-down").recording()
     decisions = ready.made().decisions
@@ -223,7 +225,7 @@ def test_cuts_that_make_blocks_are_part_of_the_tree(method):
     nodes = decisions.nodes()
     above = np.zeros(len(nodes.cut), np.bool_)
     above[0] = True
-    for node in np.flatnonzero(nodes.cut >= 0).tolist():  # blocks are cut first: no other cut is above them
+    for node in np.flatnonzero(nodes.cut >= 0).tolist():  # cuts that make blocks come first, so no other cut is above them
         makes_blocks = bool(decisions.makes_blocks[nodes.cut[node]])
         assert above[node] or not makes_blocks
         above[[nodes.left[node], nodes.right[node]]] = makes_blocks
@@ -237,10 +239,10 @@ def test_cuts_that_make_blocks_are_part_of_the_tree(method):
 IN_BLOCKS: dict[str, Any] = {"method": "top-down", "k": 20, "block": 5_000, "effort": 0}
 
 
-@pytest.mark.parametrize("asked", [{"method": "mondrian", "k": 500}, IN_BLOCKS], ids=["mondrian", "top-down in blocks"])
-def test_any_number_of_threads_records_the_same_tree(asked):
-    table = datasets.census(70_000 if asked["method"] == "mondrian" else 20_000, quasi=3)
-    ready = prepare(table, quasi=table.column_names[:3], sensitive="s1", **asked).recording()
+@pytest.mark.parametrize("requested", [{"method": "mondrian", "k": 500}, IN_BLOCKS], ids=["mondrian", "top-down in blocks"])
+def test_the_recorded_tree_does_not_depend_on_the_number_of_threads(requested):
+    table = datasets.census(70_000 if requested["method"] == "mondrian" else 20_000, quasi=3)
+    ready = prepare(table, quasi=table.column_names[:3], sensitive="s1", **requested).recording()
     one, two = ready.run(1).decisions, ready.run(2).decisions
     assert one is not None
     assert two is not None
@@ -249,8 +251,8 @@ def test_any_number_of_threads_records_the_same_tree(asked):
         assert np.array_equal(getattr(one, name), getattr(two, name)), name
 
 
-def test_parts_that_are_laid_out_anew_are_one_tree(monkeypatch):
-    """Top-down cuts large parts first, then smaller ones: the same tree as all at once."""
+def test_parts_that_are_laid_out_again_are_in_the_same_tree(monkeypatch):
+    """Top-down cuts large parts first, then smaller ones. The recorded cuts are one tree."""
     ready = prepared(method="top-down", k=5).recording()
     staged = ready.made()
     monkeypatch.setattr(gain_cuts, "LEAST", (700, 100, 20, 0))
@@ -262,7 +264,7 @@ def test_parts_that_are_laid_out_anew_are_one_tree(monkeypatch):
 
 
 def test_rows_that_are_suppressed_before_the_cuts_are_not_in_the_tree():
-    """Improvement with suppression takes outliers out first, then cuts the others."""
+    """Improvement with suppression suppresses outliers first, then cuts the other rows."""
     columns = {"a": [*range(40), 10_000, 20_000]}
     made = prepare(columns, k=4, method="top-down", suppress=0.05, effort=1).recording().run()
     assert made.decisions is not None
@@ -271,11 +273,11 @@ def test_rows_that_are_suppressed_before_the_cuts_are_not_in_the_tree():
     require_tree(made.decisions, 42)
 
 
-# --- composing
+# --- combining decisions
 
 
 def by_hand(order, cuts):
-    """Decisions from (first, middle, last, axis), all for the same reason."""
+    """Return decisions from tuples (first, middle, last, axis), all with the same reason."""
     first, middle, last, axis = (np.array(column, np.int64) for column in zip(*cuts, strict=True))
     none = np.zeros(len(first), np.int64)
     return Decisions(np.array(order), first, middle, last, axis[:, np.newaxis], none, none > 0)
@@ -295,7 +297,7 @@ def test_decisions_inside_leaves_become_one_tree():
     assert [nodes.left.tolist(), nodes.right.tolist()] == [[1, 2, -1, -1, -1], [4, 3, -1, -1, -1]]
 
 
-def test_rows_may_get_other_numbers():
+def test_of_rows_renumbers_labels_and_decisions():
     made = Partition(np.array([0, 0, 1, 1]), decisions=by_hand([0, 1, 2, 3], [(0, 2, 4, 0)]))
     moved = made.of_rows(np.array([3, 0, 2, 1]))
     assert moved.labels.tolist() == [0, 1, 1, 0]
@@ -304,10 +306,10 @@ def test_rows_may_get_other_numbers():
     assert Partition(np.array([0, 1])).of_rows(np.array([1, 0])).decisions is None
 
 
-# --- what comes after the cuts
+# --- repair and improvement
 
 
-def test_groups_that_are_not_valid_are_counted_when_they_are_merged(monkeypatch):
+def test_merged_counts_invalid_groups(monkeypatch):
     ready = prepare({"a": [1, 1, 1, 5, 5, 6, 9, 9, 9, 30]}, k=2, method="mondrian")
     given_labels = np.array([0, 0, 0, 1, 1, 2, 3, 3, 3, 4])
     fixed = replace(ready.job.algorithm, partition=lambda *_: Partition(given_labels))
@@ -320,8 +322,8 @@ def test_groups_that_are_not_valid_are_counted_when_they_are_merged(monkeypatch)
     assert ready.run().merged == 0
 
 
-@pytest.mark.parametrize("asked", [{}, {"block": 300}, {"objective": "square-error", "block": 300}])
-def test_improvement_counts_sweeps_and_groups(asked, monkeypatch):
+@pytest.mark.parametrize("requested", [{}, {"block": 300}, {"objective": "square-error", "block": 300}])
+def test_improvement_counts_sweeps_and_groups(requested, monkeypatch):
     ran: list[int] = []
     sweep = regrouping._Regrouper.sweep
 
@@ -330,13 +332,13 @@ def test_improvement_counts_sweeps_and_groups(asked, monkeypatch):
         return sweep(*sweep_of)
 
     monkeypatch.setattr(regrouping._Regrouper, "sweep", counted)
-    ready = prepared(method="auto", k=20, effort=1, **asked)
-    plain = prepared(method="auto", k=20, effort=0, **asked).run()
+    ready = prepared(method="auto", k=20, effort=1, **requested)
+    plain = prepared(method="auto", k=20, effort=0, **requested).run()
     improved = ready.run()
     assert plain.improvement is None
     found = improved.improvement
     assert found is not None
-    assert found.sweeps == len(ran) > 0 if "objective" not in asked else found.sweeps > 0
+    assert found.sweeps == len(ran) > 0 if "objective" not in requested else found.sweeps > 0
     assert found.groups == (plain.labels.max() + 1, improved.labels.max() + 1)
-    if "objective" not in asked:
-        assert f"fell from {found.loss[0]:.4f} to {found.loss[1]:.4f}" in improved.notes[-1]
+    if "objective" not in requested:
+        assert f"from {100 * found.loss[0]:.1f} % to {100 * found.loss[1]:.1f} %" in improved.notes[-1]

@@ -1,4 +1,4 @@
-"""Methods that grow groups, compared with plain versions: k-member, gccg, kaca, threshold."""
+"""Methods that grow groups, compared with simple reference implementations: k-member, gccg, kaca, threshold."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SEEDS = st.integers(0, 2**63 - 1)
 
 
 def partition(columns, method, k, *, seed=0, suppress=0.0, **option):
-    """The labels that the method itself gives, before anything is repaired or left out."""
+    """Return the labels of the method itself, before repair and suppression."""
     hierarchy = {"tree": oracles.TREE} if "tree" in columns else {}
     job = Job.build(quasi=list(columns), hierarchy=hierarchy, method=method, option=option, k=k)
     table = pa.table(columns)
@@ -33,7 +33,7 @@ def partition(columns, method, k, *, seed=0, suppress=0.0, **option):
     return job.algorithm.partition(points, checks, job.method_options(), seed, Progress(1)).labels.tolist()
 
 
-# --- plain readings
+# --- compared with the reference implementations
 
 
 @QUICK
@@ -88,24 +88,24 @@ def test_threshold_matches_the_oracle(made, k, seed, limit, share):
         assert partition(columns, "threshold", k, seed=seed, suppress=share, threshold=limit) == expected
 
 
-# --- found by use
+# --- special cases
 
 
-def test_nothing_is_wider_than_a_threshold_of_one():
+def test_a_threshold_of_1_allows_every_group():
     table = pa.table({"a": [0, 100], "b": [1, 2]})
     weights = {"a": 2 / 3, "b": 0.1}
     release = kh.anonymize(table, quasi=["a", "b"], k=2, method="threshold", weight=weights, option={"threshold": 1})
     assert release.summary()["classes"] == 1
 
 
-def test_a_refusal_says_that_it_was_a_block():
+def test_an_error_in_a_block_names_the_block():
     table = pa.table({"a": [0] * 20 + [50, 60, 70, 80, 90, 100]})
-    with pytest.raises(PromiseError, match=r"In a block of 6 rows .*threshold=0.01"):
+    with pytest.raises(PromiseError, match=r"In a block of 6 rows: With threshold=0.01 .*--block 0"):
         kh.anonymize(table, quasi="a", k=3, method="threshold", option={"threshold": 0.01}, block=10)
 
 
 @pytest.mark.parametrize("method", ["mdav", "kmeans-adjusted", "oka", "gccg"])
-def test_being_allowed_to_leave_rows_out_loses_nothing(method):
+def test_allowing_suppression_never_raises_the_loss(method):
     table = pa.table({"a": [1] * 300 + [9] * 10, "s": (["x"] * 9 + ["y"]) * 31})
     without, with_budget = (
         kh.anonymize(table, quasi="a", sensitive="s", k=5, l=2, suppress=share, seed=1, method=method) for share in (0, 0.1)
@@ -113,7 +113,7 @@ def test_being_allowed_to_leave_rows_out_loses_nothing(method):
     assert with_budget.loss.leaf <= without.loss.leaf
 
 
-def test_rows_without_which_nothing_could_be_promised_stay():
+def test_rows_that_the_promise_needs_are_not_suppressed():
     table = pa.table({"x": [0, 0, 1, 5, 5, 6, 9, 9], "s": list("aaaaaabb")})
     release = kh.anonymize(table, quasi="x", sensitive="s", k=2, l=2, suppress=0.3, method="mdav", seed=7)
     assert release.summary()["suppressed"] <= 2

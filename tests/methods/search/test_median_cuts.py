@@ -1,4 +1,4 @@
-"""Median cuts: parts are small enough and keep the promise."""
+"""Median cuts: parts are small enough and valid."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from tests.methods.census_table import bound
 
 
 @pytest.mark.parametrize("largest", [30, 100, 449, 900])
-def test_parts_are_no_larger_than_asked_and_may_stand(largest):
+def test_parts_are_valid_and_no_larger_than_requested(largest):
     _job, points, checks = bound()
     sizes = np.bincount(cut_table(points, checks, Progress(1), largest=largest))
     assert sizes.sum() == 900
     assert checks.k <= sizes.min() <= sizes.max() <= largest
-    assert sizes.max() > largest / 2 - checks.k  # not cut further than asked
+    assert sizes.max() > largest / 2 - checks.k  # not cut further than requested

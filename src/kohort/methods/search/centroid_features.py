@@ -1,10 +1,12 @@
-"""What the methods of paper 004 compare: rows as features, and clusters as centroids.
+"""Features of rows and centroids of clusters, for the k-means methods of El-Rashidy et al. 2011.
 
-A number is where it lies in the whole table's range, a category the distance in its tree (section 1 of ALGORITHMS.md, with
-the columns' weights). A centroid has the mean of the numbers and the category with the least total distance to the members
-(ties: most frequent, then lowest code). Missing is 1 from anything present; a centroid misses a number if most members do.
+A number becomes its position in the range of the whole table. The distance of two categories is their distance in the tree, as a
+share of its height. Both are multiplied by the weight of the column. A centroid has the mean of the numbers and the category with
+the least total distance to the rows of the cluster (ties: most frequent, then lowest code). The distance between a missing value
+and any other value is 1. The number of a centroid is missing if it is missing in most rows of the cluster.
 
-Places are rounded to whole units of 2^-24 of a range, so that sums, and with them releases, do not depend on their order.
+Positions are rounded to whole units of 2^-24 of the range, so that sums, and thus releases, do not depend on the order of the
+rows.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def sorted_axes(points: Points, order: NDArray[np.int64]) -> Points:
-    """The same points, their axes in another order."""
+    """Return the same points with their axes in another order."""
     numbers = order.tolist()
     exact = {new: points.exact[old] for new, old in enumerate(numbers) if old in points.exact}
     axes, weights = (tuple(given[number] for number in numbers) for given in (points.axes, points.weights))
@@ -30,7 +32,7 @@ def sorted_axes(points: Points, order: NDArray[np.int64]) -> Points:
 
 
 def space_of(points: Points) -> Space:
-    """The rows as features, equal ones once."""
+    """Return the features of the rows. Equal rows share one entry."""
     from kohort.kernels.centroids.centroids import Space
 
     values = np.column_stack([indices(points, axis) for axis in range(len(points.axes))])
@@ -44,7 +46,7 @@ def space_of(points: Points) -> Space:
 
 
 def runs_of(points: Points) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-    """How far apart the features of each axis are, as `Space` holds it."""
+    """Return the tables from which kernels compute distances on each axis: `shape`, `runs` and `power` of `Space`."""
     shape = np.zeros((len(points.axes), 2), np.int64)
     parts: list[NDArray[np.float64]] = []
     start = 0
@@ -69,7 +71,7 @@ def runs_of(points: Points) -> tuple[NDArray[np.int64], NDArray[np.float64], NDA
 
 
 def indices(points: Points, number: int) -> NDArray[np.float64]:
-    """One axis of every row: where a number lies, -1 if it is missing; a category's code."""
+    """Return one axis of all rows: positions of numbers (-1 if missing), or codes of categories."""
     axis, codes = points.axes[number], points.codes[:, number]
     if not isinstance(axis, NumericAxis):
         return codes.astype(np.float64)
@@ -78,7 +80,7 @@ def indices(points: Points, number: int) -> NDArray[np.float64]:
 
 
 def shares(points: Points, number: int) -> NDArray[np.float64]:
-    """Where each number lies between the smallest and the largest of the whole table; anything where it is missing."""
+    """Return the position of each number in the range of the whole table, from 0 to 1. For a missing number it is undefined."""
     axis, codes = points.axes[number], points.codes[:, number]
     if not isinstance(axis, NumericAxis) or not len(axis.first):
         return np.zeros(points.rows)

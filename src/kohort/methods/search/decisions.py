@@ -1,7 +1,7 @@
-"""What a search decided: the tree of its cuts, and what repair and improvement changed after them.
+"""Decisions of a search: the tree of its cuts, and what improvement changed afterwards.
 
-Recorded only where an explanation is wanted (`Points.record_decisions`). Row numbers in here are private: they never leave
-the process. `kohort.publishing.explanation` turns decisions into what may be published.
+They are recorded only if the job requests an explanation (`Points.record_decisions`). Row numbers in them are private: they never
+leave the process. `kohort.publishing.explanation` turns decisions into an explanation that can be published.
 """
 
 from __future__ import annotations
@@ -19,44 +19,45 @@ if TYPE_CHECKING:
 
 
 class Nodes(NamedTuple):
-    """The parts of a table that cuts made, the whole first, every part before those that it was cut into, left before right."""
+    """The nodes of a tree of cuts. A node is a part of the table. Parents come before children, left before right."""
 
     first: NDArray[np.int64]
-    """Where the rows of each begin in `Decisions.order`."""
+    """Where the rows of each node begin in `Decisions.order`."""
     last: NDArray[np.int64]
-    """Where they end."""
+    """Where the rows of each node end in `Decisions.order`."""
     cut: NDArray[np.int64]
-    """The number of the cut that divides it; -1 for a leaf."""
+    """Number of the cut that divides the node; -1 for a leaf."""
     left: NDArray[np.int64]
-    """The node left of that cut; -1 for a leaf."""
+    """Node on the left of that cut; -1 for a leaf."""
     right: NDArray[np.int64]
+    """Node on the right of that cut; -1 for a leaf."""
 
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """The cuts of a table, a part before those inside it. A cut divides a range of `order` at its middle."""
+    """The cuts of a table. A cut divides the range first..last of `order` at `middle`. Outer cuts come before inner ones."""
 
     order: NDArray[np.int64]
-    """Rows, so that those of every part lie side by side. Rows that were suppressed before the cuts are not among them."""
+    """Row numbers, ordered so that the rows of every part are contiguous. Rows suppressed before the cuts are not included."""
     first: NDArray[np.int64]
     middle: NDArray[np.int64]
     last: NDArray[np.int64]
     axes: NDArray[np.int64]
-    """(cuts, steps): the axes that a cut narrows, the first that it chose first; -1 for none."""
+    """Shape (cuts, steps): the axes that a cut narrows, in the order in which they were chosen; -1 for none."""
     reason: NDArray[np.int64]
-    """As in `kernels.cuts.recorded_cuts`."""
+    """Why each cut was made: a constant of `kernels.cuts.recorded_cuts`."""
     makes_blocks: NDArray[np.bool_]
-    """Whether the cut was made to work on blocks."""
+    """Whether the cut divides the table into blocks."""
 
     @classmethod
     def uncut(cls, order: NDArray[np.int64]) -> Decisions:
-        """Rows that nothing divides."""
+        """Return decisions without any cut."""
         none = np.empty(0, np.int64)
         return cls(order, none, none, none, np.empty((0, 1), np.int64), none, np.empty(0, np.bool_))
 
     @classmethod
     def of(cls, order: NDArray[np.integer], recorded: RecordedCuts, *, makes_blocks: bool = False) -> Decisions:
-        """What a kernel recorded, while rows lay in this order."""
+        """Return the cuts that a kernel recorded for rows in this order."""
         middle = np.flatnonzero(recorded.last)
         return _sorted(
             order.astype(np.int64),
@@ -70,17 +71,17 @@ class Decisions:
 
     @cached_property
     def leaf_ends(self) -> NDArray[np.int64]:
-        """Where each leaf begins in `order`, from left to right, and where the last one ends."""
+        """Where each leaf begins in `order`, from left to right, and where the last leaf ends."""
         return np.unique([0, *self.middle.tolist(), len(self.order)]).astype(np.int64)
 
     def leaf_labels(self, rows: int) -> NDArray[np.int64]:
-        """Per row of a table of so many: the number of its leaf, from left to right; -1 for rows that are not in the tree."""
+        """Return the leaf of each row of a table with this many rows. Leaves are numbered from left to right; -1 is no leaf."""
         labels = np.full(rows, -1, np.int64)
         labels[self.order] = np.repeat(np.arange(len(self.leaf_ends) - 1), np.diff(self.leaf_ends))
         return labels
 
     def nodes(self) -> Nodes:
-        """The tree."""
+        """Return the nodes of the tree of cuts."""
         ends = self.leaf_ends
         first, last = np.append(self.first, ends[:-1]), np.append(self.last, ends[1:])
         cut = np.append(np.arange(len(self.first)), np.full(len(ends) - 1, -1))
@@ -89,15 +90,18 @@ class Decisions:
         is_cut = cut >= 0
         left, right = np.full((2, len(cut)), -1)
         left[is_cut] = np.flatnonzero(is_cut) + 1
-        right[is_cut] = np.searchsorted(first, self.middle[cut[is_cut]])  # of those that begin there it is the largest
+        right[is_cut] = np.searchsorted(first, self.middle[cut[is_cut]])  # the largest node that begins there
         return Nodes(first, last, cut, left, right)
 
     def of_rows(self, rows: NDArray[np.int64]) -> Decisions:
-        """The same decisions in a table where each row has another number: `rows[i]` is that of row i."""
+        """Return the same decisions for a table whose rows are numbered differently: row i here is row `rows[i]` there."""
         return replace(self, order=rows[self.order])
 
     def grown(self, labels: NDArray[np.int64], inside: Sequence[Decisions | None]) -> Decisions:
-        """With what was decided inside each leaf. `labels`: per row the place of its leaf in `inside`; None = not cut further."""
+        """Return these decisions together with the decisions inside each leaf.
+
+        `labels` has for each row the index of its leaf in `inside`. None in `inside` means that the leaf was not cut further.
+        """
         ends = self.leaf_ends
         parts = [
             _or_uncut(inside[labels[self.order[begin]]], self.order[begin:end])
@@ -105,8 +109,8 @@ class Decisions:
         ]
         shifts = np.cumsum([0, *(len(part.order) for part in parts)])
 
-        def moved(places: NDArray[np.int64]) -> NDArray[np.int64]:
-            return np.asarray(shifts[np.searchsorted(ends, places)])
+        def moved(indices: NDArray[np.int64]) -> NDArray[np.int64]:
+            return np.asarray(shifts[np.searchsorted(ends, indices)])
 
         steps = max(decisions.axes.shape[1] for decisions in (self, *parts))
         outer = replace(self, first=moved(self.first), middle=moved(self.middle), last=moved(self.last))
@@ -122,12 +126,12 @@ class Decisions:
         )
 
     def shifted(self, by: int) -> Decisions:
-        """The same cuts so many places further right; `order` stays as it is."""
+        """Return the same cuts with all indices raised by this number; `order` does not change."""
         return replace(self, first=self.first + by, middle=self.middle + by, last=self.last + by)
 
 
 class Cuts(NamedTuple):
-    """A label per row, and the decisions that led there, if they were recorded."""
+    """A label per row, and the decisions that led to the labels, if they were recorded."""
 
     labels: NDArray[np.int64]
     decisions: Decisions | None
@@ -135,20 +139,20 @@ class Cuts(NamedTuple):
 
 @dataclass
 class SweepCount:
-    """How many sweeps improvement ran."""
+    """Counter of the sweeps that improvement ran."""
 
     ran: int = 0
 
 
 @dataclass(frozen=True)
 class Improvement:
-    """What improvement changed. With blocks: in all of them together."""
+    """What improvement changed, in all blocks together."""
 
     sweeps: int
     groups: tuple[int, int]
-    """Before and after."""
+    """Number of groups before and after."""
     loss: tuple[float, float]
-    """Before and after, as a share of all cells, by the measure of the search."""
+    """Loss by the objective before and after, from 0 to 1."""
 
 
 def _or_uncut(inside: Decisions | None, rows: NDArray[np.int64]) -> Decisions:
@@ -168,7 +172,7 @@ def _sorted(
     reason: NDArray[np.int64],
     makes_blocks: NDArray[np.bool_],
 ) -> Decisions:
-    """A part before those inside it, left before right."""
+    """Return the decisions with outer cuts before inner ones and left before right."""
     outer_first = np.lexsort((-last, first))
     first, middle, last, axes, reason = (each[outer_first] for each in (first, middle, last, axes, reason))
     return Decisions(order, first, middle, last, axes, reason, makes_blocks[outer_first])

@@ -1,11 +1,13 @@
-"""Full-domain recoding: each column is published at one level, the same for the whole table. A vector names the levels.
+"""Full-domain recoding: each column is published at one level, the same for the whole table. A vector contains the levels.
 
-A tree has the levels that it was given. A number or date has its values, then intervals of equal width, halves of one another:
-32 (fewer, so that two values share one on average), ..., 4, 2, 1. An interval is published from the smallest to the largest
-value in it. Intervals that would be told by the same text (their ends lie on a grid) are one, with all that lies between.
+A tree has the levels of its hierarchy. A number or date has its values as the first level, then intervals of equal width: 32
+intervals (fewer if an interval would have fewer than two values on average), then half as many at each level down to 4, 2 and 1.
+An interval is published from the smallest to the largest value in it. Published ends are rounded to a grid, so two intervals can
+have the same text. Such intervals are joined, together with everything between them.
 
-Missing stays a value of its own at every level but the last, where everything is one: `*` if any is missing, else the root of
-the tree or the range of the table. A node with a single child is told as that child: both are the same leaves.
+A missing value is a separate value at every level except the last. At the last level all values are one: `*` if the table has a
+missing value, else the root of the tree or the range of the table. A node with a single child is published as that child,
+because both have the same leaves.
 """
 
 from __future__ import annotations
@@ -36,17 +38,18 @@ Vector = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """The levels of one axis, from its values to everything: each array is (levels, codes)."""
+    """The levels of one axis, from single values to one box of all values. Each array has the shape (levels, codes)."""
 
     low: NDArray[np.int64]
-    """The first code of the box that a code is published in."""
+    """First code of the box in which a code is published."""
     high: NDArray[np.int64]
+    """Last code of that box."""
     cost: NDArray[np.int64]
-    """Leaf loss of that box, in units, weighted."""
+    """Weighted leaf loss of that box, in units."""
 
     @classmethod
     def of(cls, axis: Axis, weight: float, *, some_missing: bool) -> Levels:
-        """The levels of an axis; what is missing in the table joins the others at the last."""
+        """Return the levels of an axis. If the table has missing values, they join all other values at the last level."""
         begins = _begins(axis)
         last = axis.size - 1
         low, high = np.zeros((2, len(begins), axis.size), np.int64)
@@ -64,7 +67,7 @@ class Levels:
 
 
 def _begins(axis: Axis) -> list[NDArray[np.bool_]]:
-    """Per level: whether a box begins at each present value."""
+    """Return for each level whether a box begins at each value; missing values are not included."""
     if isinstance(axis, TreeAxis):
         return [_changes(nodes) for nodes in axis.tree.ancestors]
     if isinstance(axis, NumericAxis):
@@ -75,10 +78,10 @@ def _begins(axis: Axis) -> list[NDArray[np.bool_]]:
 def _halvings(axis: NumericAxis) -> list[NDArray[np.bool_]]:
     values = len(axis.first)
     share = axis.offset(axis.first) / (axis.range or 1.0)
-    begins = [_told_apart(axis, np.ones(values, np.bool_))]
+    begins = [_with_distinct_texts(axis, np.ones(values, np.bool_))]
     for halvings in range(min(MOST_HALVINGS, max(0, (values // 2).bit_length() - 1)), -1, -1):
         interval = np.minimum((share * 2**halvings).astype(np.int64), 2**halvings - 1)
-        begins.append(_told_apart(axis, _changes(interval) & begins[-1]))
+        begins.append(_with_distinct_texts(axis, _changes(interval) & begins[-1]))
     return begins
 
 
@@ -86,8 +89,8 @@ def _changes(along: NDArray[np.integer]) -> NDArray[np.bool_]:
     return np.concatenate([np.ones(len(along[:1]), np.bool_), along[1:] != along[:-1]])
 
 
-def _told_apart(axis: NumericAxis, begin: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Only those that begin a box whose text no box before it has, nor stands between two that have the same."""
+def _with_distinct_texts(axis: NumericAxis, begin: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return where boxes begin after boxes with the same text are joined, together with all boxes between them."""
     first = np.flatnonzero(begin)
     if not len(first):
         return begin
@@ -96,17 +99,17 @@ def _told_apart(axis: NumericAxis, begin: NDArray[np.bool_]) -> NDArray[np.bool_
     last_of, here = np.zeros(len(first), np.int64), np.arange(len(first))
     np.maximum.at(last_of, text, here)
     reaches = np.maximum.accumulate(last_of[text])
-    alone = np.append(True, reaches[:-1] < here[1:])
-    apart = np.zeros(len(begin), np.bool_)
-    apart[first[alone]] = True
-    return apart
+    is_first = np.append(True, reaches[:-1] < here[1:])
+    joined = np.zeros(len(begin), np.bool_)
+    joined[first[is_first]] = True
+    return joined
 
 
 class FrequencySet(NamedTuple):
-    """Combinations of codes, packed into words, and how many rows share each."""
+    """Combinations of codes, packed into words, and the number of rows with each combination."""
 
     words: NDArray[np.uint64]
-    """(words, combinations)."""
+    """Shape (words, combinations)."""
     counts: NDArray[np.int64]
 
     @classmethod
@@ -115,29 +118,30 @@ class FrequencySet(NamedTuple):
 
 
 def slots_for(entries: int) -> NDArray[np.int32]:
-    """Scratch to tell so many entries apart."""
+    """Return the scratch array of a hash table for this many entries."""
     return np.empty(1 << (2 * max(entries, 1) - 1).bit_length(), np.int32)
 
 
 @dataclass(frozen=True, eq=False)
-class Classes:
-    """What a vector makes of a table: its classes, and which of them keep the promise."""
+class RecodedGroups:
+    """The groups of a table that is recoded at one vector, and which of them are valid."""
 
     vector: Vector
     of_combination: NDArray[np.int64]
+    """The group of each distinct combination of codes."""
     low: NDArray[np.int64]
-    """(classes, axes): the first codes of its boxes."""
+    """Shape (groups, axes): first codes of the boxes."""
     sizes: NDArray[np.int64]
     valid: NDArray[np.bool_]
 
     @property
     def failing(self) -> int:
-        """How many rows are in classes that do not stand."""
+        """Number of rows in invalid groups."""
         return int(self.sizes[~self.valid].sum())
 
 
 class FullDomain:
-    """A table that can be seen at any vector of levels."""
+    """A table that can be recoded at any vector of levels."""
 
     def __init__(self, points: Points, constraints: Constraints, progress: Progress) -> None:
         from kohort.kernels.core.packed import pack
@@ -168,44 +172,47 @@ class FullDomain:
     def roll_up(
         self, entries: FrequencySet, axes: Sequence[int], levels: Sequence[int]
     ) -> tuple[FrequencySet, NDArray[np.int64]]:
-        """The classes of entries when these axes are recoded, and the class of each entry; level -1: does not count."""
+        """Recode these axes. Return the resulting frequency set and for each entry its number in it.
+
+        An axis at level -1 is ignored.
+        """
         from kohort.kernels.clusters.frequencies import roll_up
 
         size = len(entries.counts)
-        made, class_of = FrequencySet.empty(self._word_count, size), np.empty(size, np.int64)
+        made, group_of = FrequencySet.empty(self._word_count, size), np.empty(size, np.int64)
         recoded = np.array(axes, np.int64), np.array(levels, np.int64)
-        count = roll_up(self.tables, self.layout, *entries, size, *recoded, slots_for(size), class_of, *made)
-        return FrequencySet(np.ascontiguousarray(made.words[:, :count]), made.counts[:count].copy()), class_of
+        count = roll_up(self.tables, self.layout, *entries, size, *recoded, slots_for(size), group_of, *made)
+        return FrequencySet(np.ascontiguousarray(made.words[:, :count]), made.counts[:count].copy()), group_of
 
-    def classes(self, vector: Vector) -> Classes:
-        """What a vector makes of the table."""
+    def groups(self, vector: Vector) -> RecodedGroups:
+        """Return the groups of the table at a vector."""
         self._progress.check()
         made, of_combination = self.roll_up(self.combinations, range(len(vector)), vector)
         valid = made.counts >= self.constraints.k
         if self.constraints.beyond_k:
             valid = self.constraints.valid_groups(of_combination[self._combination_of])
         fields = (made.words[self.layout.word].T >> self.layout.shift) & self.layout.mask
-        return Classes(vector, of_combination, fields.astype(np.int64), made.counts, valid)
+        return RecodedGroups(vector, of_combination, fields.astype(np.int64), made.counts, valid)
 
-    def may_be_published(self, classes: Classes) -> bool:
-        """Whether the rows that must be left out are no more than allowed, and the others stand without them."""
-        if not classes.failing:
+    def can_be_published(self, groups: RecodedGroups) -> bool:
+        """Return whether the invalid rows can be suppressed and the other groups are valid without them."""
+        if not groups.failing:
             return True
-        if classes.failing > self.constraints.budget or classes.failing == self.points.rows:
+        if groups.failing > self.constraints.budget or groups.failing == self.points.rows:
             return False
-        return self.constraints.valid_without_suppressed(self._labels(classes, np.flatnonzero(classes.valid)))
+        return self.constraints.valid_without_suppressed(self._labels(groups, np.flatnonzero(groups.valid)))
 
-    def partition(self, classes: Classes) -> Partition:
-        """The classes that stand, in the order of their boxes; the other rows are left out."""
-        order = np.lexsort(classes.low.T[::-1])
-        order = order[classes.valid[order]]
-        low = classes.low[order]
-        boxes = zip(self.levels, classes.vector, low.T, strict=True)
+    def partition(self, groups: RecodedGroups) -> Partition:
+        """Return the valid groups, in the order of their boxes. The other rows are suppressed."""
+        order = np.lexsort(groups.low.T[::-1])
+        order = order[groups.valid[order]]
+        low = groups.low[order]
+        boxes = zip(self.levels, groups.vector, low.T, strict=True)
         high = np.array([levels.high[level][first] for levels, level, first in boxes], np.int64).T
-        return Partition(self._labels(classes, order), (low, high))
+        return Partition(self._labels(groups, order), (low, high))
 
-    def _labels(self, classes: Classes, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Per row: the place of its class among those kept; -1 for the others."""
-        label_of = np.full(len(classes.sizes), -1, np.int64)
+    def _labels(self, groups: RecodedGroups, kept: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return for each row the index of its group in `kept`; -1 for rows of other groups."""
+        label_of = np.full(len(groups.sizes), -1, np.int64)
         label_of[kept] = np.arange(len(kept))
-        return label_of[classes.of_combination[self._combination_of]]
+        return label_of[groups.of_combination[self._combination_of]]

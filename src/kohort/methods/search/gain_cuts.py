@@ -1,4 +1,4 @@
-"""A table split top-down by what each cut gains: a node against the rest, a number at a value, a box out of the rest."""
+"""Split a table top-down by the gain of each cut: at a number, between a tree node and the rest, or around a box of rows."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from kohort.kernels.cuts.cut_workspace import CutWorkspace
     from kohort.kernels.cuts.gain_cuts import Promised
 
-STEPS = 20  # axes by which a box is narrowed, at most
-LEAST = (4_096, 256, 0)  # parts smaller than this are laid out anew before they are cut further: fewer values to count
+STEPS = 20  # largest number of axes by which a box is narrowed
+LEAST = (4_096, 256, 0)  # parts below these sizes are laid out again before further cuts, because they have fewer values to count
 
 
 def split_table(points: Points, constraints: Constraints, steps: int, progress: Progress) -> NDArray[np.int64]:
-    """A label per row: parts that no cut improves, or none is allowed in."""
+    """Split a table until no valid cut lowers the loss. Return one label per row."""
     return recorded_splits(points, constraints, steps, progress).labels
 
 
 def recorded_splits(points: Points, constraints: Constraints, steps: int, progress: Progress, *, record: bool = False) -> Cuts:
-    """As `split_table`, with the cuts themselves if `record`."""
+    """Split a table as `split_table` does. With `record`, return the cuts too."""
     from kohort.kernels.cuts.cut_workspace import lay_out
     from kohort.kernels.cuts.gain_cuts import split
     from kohort.kernels.cuts.recorded_cuts import room_for
@@ -58,21 +58,21 @@ def recorded_splits(points: Points, constraints: Constraints, steps: int, progre
 
 
 def promised_by(constraints: Constraints) -> Promised | None:
-    """What is asked beyond k, for one thread."""
+    """Return what one thread needs to check promises other than k; None if there are none."""
     from kohort.kernels.cuts.gain_cuts import Promised
 
     return Promised(constraints.rules, constraints.tally(), constraints.sensitive_values) if constraints.beyond_k else None
 
 
-def workspace_for(points: Points, constraints: Constraints, records: int) -> CutWorkspace:
-    """Scratch to cut up to so many records."""
+def workspace_for(points: Points, constraints: Constraints, rows: int) -> CutWorkspace:
+    """Return scratch arrays for cutting up to this many rows."""
     from kohort.kernels.cuts.cut_workspace import CutWorkspace
 
     axes, longest = len(points.axes), max((axis.size for axis in points.axes), default=1)
-    records = min(records, points.rows)
-    values = min(records, longest)
+    rows = min(rows, points.rows)
+    values = min(rows, longest)
     return CutWorkspace(
-        rank=np.empty((axes, records), np.int32),
+        rank=np.empty((axes, rows), np.int32),
         distinct=np.empty(axes, np.int64),
         of_axis=np.empty((axes, 5)),
         ends=np.empty((4, axes, values)),
@@ -82,13 +82,13 @@ def workspace_for(points: Points, constraints: Constraints, records: int) -> Cut
         counts=np.empty((axes, values), np.int32),
         near=np.empty((3, values + 1), np.int32),
         box=np.empty((3, axes), np.int64),
-        kept=np.empty(records, np.int32),
-        depth=np.empty(records, np.int32),
-        order=np.empty(records, np.int32),
-        opened=np.empty((records + 2, 2 * axes + 2), np.int32),
-        parts=np.empty((records, 2), np.int64),
+        kept=np.empty(rows, np.int32),
+        depth=np.empty(rows, np.int32),
+        order=np.empty(rows, np.int32),
+        opened=np.empty((rows + 2, 2 * axes + 2), np.int32),
+        parts=np.empty((rows, 2), np.int64),
         values=np.empty(values, np.int64),
         by_code=np.empty(longest, np.int32),
-        keys=np.empty(records, np.int64),
-        members=np.empty((records, constraints.sensitive_values.shape[1]), np.int64),
+        keys=np.empty(rows, np.int64),
+        members=np.empty((rows, constraints.sensitive_values.shape[1]), np.int64),
     )

@@ -1,4 +1,4 @@
-"""What methods share that grow groups from records: the free records as kernels want them, and joining what is left."""
+"""Code for methods that grow groups row by row: arrays of free rows for the kernels, and joining the remaining rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def pool_of(points: Points, order: NDArray[np.int64] | None = None) -> FreeRecords:
-    """The rows as free records, in this order."""
+    """Return all rows as free rows, in this order."""
     from kohort.kernels.clusters.free_records import FreeRecords
 
     rows = np.arange(points.rows) if order is None else order.astype(np.int64, copy=True)
@@ -48,7 +48,7 @@ def pool_of(points: Points, order: NDArray[np.int64] | None = None) -> FreeRecor
 
 
 def group_for(constraints: Constraints) -> GrowingGroup:
-    """An empty group that can hold every row."""
+    """Return an empty group with room for all rows."""
     from kohort.kernels.clusters.grow_group import GrowingGroup
 
     return GrowingGroup(
@@ -63,7 +63,7 @@ def group_for(constraints: Constraints) -> GrowingGroup:
 def join_rest(
     points: Points, constraints: Constraints, labels: NDArray[np.int64], rest: NDArray[np.int64], progress: Progress
 ) -> None:
-    """Let rows without a group, in this order, join the one whose loss grows least by them; changes the labels."""
+    """Let each row of `rest`, in this order, join the group whose loss grows least. Changes `labels`."""
     from kohort.kernels.clusters.join_leftovers import join
 
     if labels.max(initial=-1) < 0 or not len(rest):

@@ -1,4 +1,4 @@
-"""What the k-means methods share: clusters that start at random rows, and how rows are given to them."""
+"""Clusters of the k-means methods: they start at random rows, and rows are assigned to their centroids."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ if TYPE_CHECKING:
     from kohort.kernels.centroids.centroids import Space
 
 ROUNDS = 100
-INNERMOST = 10  # centroids in a box that is not halved further
+INNERMOST = 10  # centroids in a box of the search tree that is not halved further
 
 Labels = NDArray[np.int64]
 
 
 class CentroidClusters:
-    """floor(n/k) clusters of one table of at least 2k rows. Rows are in an order drawn once: its first are the seeds.
+    """The floor(n/k) clusters of a table with at least 2k rows.
 
-    A second order, drawn once too, is the one in which rows that were given up find a new cluster. So a round depends on the
-    centroids alone, and a partition that comes back would come back for ever.
+    Two random orders of the rows are drawn at the start. The first rows of the first order are the first centroids. Rows that
+    were given up are reassigned in the second order. So a round depends only on the centroids, and a partition that repeats would
+    repeat for ever.
     """
 
     def __init__(
@@ -42,7 +43,7 @@ class CentroidClusters:
         *,
         exact: bool = True,
     ) -> None:
-        """`exact`: sums of distances are exact in any order, as they are unless axes are weighed by fractions."""
+        """Draw the first centroids. `exact`: sums of distances are exact, because no axis is weighted by a fraction."""
         from kohort.kernels.centroids.centroids import ClusterMembers
         from kohort.kernels.core.randomness import deal
 
@@ -52,15 +53,15 @@ class CentroidClusters:
         self.space = space_of(points)
         self.state = progress.slot()
         self._progress = progress
-        self.dealt, self.second = np.arange(self.rows), np.arange(self.rows)
-        deal(seed, np.int64(0), self.dealt)
-        deal(seed, np.int64(self.rows), self.second)
-        if exact:  # axes on which rows differ most come first: soonest is known what is too far
-            _distance, totals, _squares = self.spread(self.space.point[self.dealt], self.space.values)
+        random_order, self.second_order = np.arange(self.rows), np.arange(self.rows)
+        deal(seed, np.int64(0), random_order)
+        deal(seed, np.int64(self.rows), self.second_order)
+        if exact:  # axes on which rows differ most come first, so that kernels can reject distant centroids early
+            _distance, totals, _squares = self.spread(self.space.point[random_order], self.space.values)
             points = sorted_axes(points, np.argsort(-totals, kind="stable"))
             self.space = space_of(points)
         self.tables = points.kernel_tables()
-        self.seeds = self.dealt[: self.count]
+        self.seeds = random_order[: self.count]
         self.centroids = self.space.values[self.space.point[self.seeds]]
         self.members = ClusterMembers(np.empty(self.count, np.int64), np.empty(self.rows, np.int64))
         self.nodes = np.zeros(len(self.tables.node_cost), np.int64)
@@ -69,7 +70,7 @@ class CentroidClusters:
         self._nearest_of_point = np.full(len(self.space.values), -1)
         self.nest = self._empty_nest()
         self.ended = ""
-        """Why the rounds ended: `still`, `repeated` or `limit`."""
+        """Why the rounds ended: no centroid moved (`still`), a partition `repeated`, or the `limit` of rounds was reached."""
         self.round = 0
 
     def _empty_nest(self) -> Nest:
@@ -84,7 +85,7 @@ class CentroidClusters:
         return Nest(low, high, first, last, lowest, room, order, index, home, stack, bound)
 
     def rounds(self, one_round: Callable[[], Labels]) -> Iterator[Labels]:
-        """The partition of each round, until no centroid moves, a partition comes back, or there were enough."""
+        """Yield the partition of each round, until no centroid moves, a partition repeats, or the limit of rounds is reached."""
         seen: set[bytes] = set()
         for self.round in range(1, ROUNDS + 1):
             labels = one_round()
@@ -99,24 +100,27 @@ class CentroidClusters:
         self.ended = "limit"
 
     def nearest(self) -> Labels:
-        """Each row's nearest cluster."""
+        """Return the nearest cluster of each row."""
         from kohort.kernels.centroids.centroid_tree import build
         from kohort.kernels.centroids.nearest_centroid import assign
 
         build(self.space, self.centroids, self.nest)
         stayed = (self.centroids == self._assigned_to).all(axis=1).astype(np.int64)
         self._assigned_to = self.centroids.copy()
-        alone = np.empty(self.count)
-        assign(self.space, self._centres(), self.nest, stayed, self._nearest_of_point, alone, self.state)
+        scratch = np.empty(self.count)
+        assign(self.space, self._centres(), self.nest, stayed, self._nearest_of_point, scratch, self.state)
         self._progress.check()
         return self._nearest_of_point[self.space.point]
 
     def _centres(self) -> Space:
-        """The centroids as points."""
+        """Return the centroids as points."""
         return self.space._replace(values=self.centroids, point=np.arange(self.count))
 
     def fill(self, labels: Labels, order: NDArray[np.int64]) -> Labels:
-        """Rows with -1, in this order, go to the nearest cluster below k while there is one, then to the nearest of all."""
+        """Assign the rows with label -1, in this order.
+
+        They go to the nearest cluster with fewer than k rows while there is one, then to the nearest of all clusters.
+        """
         from kohort.kernels.centroids.centroid_tree import build
         from kohort.kernels.centroids.nearest_centroid import fill
 
@@ -130,22 +134,22 @@ class CentroidClusters:
         return labels
 
     def adjust(self, labels: Labels) -> Labels:
-        """Clusters above k give up their furthest rows (ties: the highest), which go where `fill` says."""
+        """Let clusters with more than k rows give up their furthest rows (ties: highest row number). `fill` reassigns these."""
         distance, _totals, _squares = self.spread(labels)
         order = np.lexsort((distance, labels))
         sizes = np.bincount(labels, minlength=self.count)
         rank = np.arange(self.rows) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         given_up = labels.copy()
         given_up[order[rank >= self.k]] = -1
-        return self.fill(given_up, self.second)
+        return self.fill(given_up, self.second_order)
 
     def weigh(self, factor: NDArray[np.float64]) -> None:
-        """By how much the distance on each axis counts, from now on."""
+        """Set the factor by which distances on each axis are multiplied from now on."""
         self.space = self.space._replace(factor=factor)
         self._assigned_to[:] = np.nan
 
     def nearest_of(self, small: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Where each cluster goes: one that is not small stays, a small one joins the nearest that is not."""
+        """Return the target of each cluster: the nearest cluster that is not small for a small cluster, itself for the others."""
         from kohort.kernels.centroids.centroid_tree import build
         from kohort.kernels.centroids.nearest_centroid import join_others
 
@@ -155,7 +159,7 @@ class CentroidClusters:
         return goes_to
 
     def move(self, labels: Labels) -> bool:
-        """Put the centroids amid their members; whether any moved. An empty cluster keeps its own."""
+        """Move the centroids to the centres of their clusters. Return whether any moved. An empty cluster keeps its centroid."""
         from kohort.kernels.centroids.centroids import move_centroids
 
         moved = move_centroids(self.tables, self.space, labels, self.centroids, self.members, self.nodes, self.state)
@@ -163,14 +167,14 @@ class CentroidClusters:
         return bool(moved)
 
     def square_error(self, labels: Labels) -> int:
-        """Of a partition whose centroids stand, in units."""
+        """Return the square error of a partition to the current centroids, in units."""
         _distance, _totals, squares = self.spread(labels)
         return int(squares.sum())
 
     def spread(
         self, labels: Labels, centroids: NDArray[np.float64] | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-        """Each row's distance to its centroid; on each axis the sum of distances, and of their squares, in units."""
+        """Return the distance of each row to its centroid, and for each axis the sums of distances and of squares, in units."""
         from kohort.kernels.centroids.centroids import measure_spread
 
         distance = np.empty(self.rows)

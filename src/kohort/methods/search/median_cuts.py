@@ -1,4 +1,4 @@
-"""A table cut in two, and each part again: into Mondrian's classes, into blocks, or into neighbourhoods of a few records."""
+"""Cut a table in two and cut each part again: into Mondrian's groups, into blocks, or into neighbourhoods of a few rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kohort.kernels.cuts.guarded_cuts import Guard
     from kohort.kernels.cuts.workload_cuts import Asking
 
-SMALL = 1 << 15  # rows that one kernel call finishes without returning: enough to hide the cost of a task
+SMALL = 1 << 15  # a part of up to this many rows is cut in one kernel call; it is large enough to outweigh the cost of a task
 
 
 def cut_table(
@@ -33,8 +33,10 @@ def cut_table(
     largest: int = 0,
     answering: float | None = None,
 ) -> NDArray[np.int64]:
-    """A label per row: parts that cannot be cut, or that have no more rows than `largest`. What a workload gains by comes
-    first; with `answering` nothing else is cut, and nothing that gains less than this a row.
+    """Cut a table and return one label per row.
+
+    A part is not cut further if no cut is valid or if it has at most `largest` rows. Cuts that improve the answers to a workload
+    come first. With `answering`, only such cuts are made, and only if they gain at least this much per row.
     """
     return recorded_cuts(points, constraints, progress, relaxed=relaxed, largest=largest, answering=answering).labels
 
@@ -49,7 +51,7 @@ def recorded_cuts(
     answering: float | None = None,
     record: bool = False,
 ) -> Cuts:
-    """As `cut_table`, with the cuts themselves if `record`."""
+    """Cut a table as `cut_table` does. With `record`, return the cuts too."""
     cutting = _Cutting(points, constraints, progress, relaxed=relaxed, largest=largest, answering=answering, record=record)
     if points.rows:
         progress.run([partial(cutting.cut, 0, points.rows, 0)])
@@ -60,7 +62,7 @@ def recorded_cuts(
 
 
 class _Cutting:
-    """One table being cut. Parts lie side by side in its arrays; `kernels.mondrian` says how."""
+    """State of cutting one table. The rows of each part are contiguous in the arrays, as `kernels.cuts.mondrian` describes."""
 
     def __init__(
         self,
@@ -94,13 +96,13 @@ class _Cutting:
         self._guards = _Guards(constraints, self._longest)
 
     def cut(self, first: int, last: int, side: int) -> Iterable[Task]:
-        """Cut the part first..last once, or, if it is small, until nothing more can be cut."""
+        """Cut the part first..last once. If the part is small, cut it until no cut is valid."""
         from kohort.kernels.cuts import mondrian as kernels
         from kohort.kernels.cuts.recorded_cuts import keep_cut
 
         state, columns, longest, largest = self._progress.slot(), len(self._points.axes), self._longest, self._largest
         scratch = np.empty((3, columns), np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
-        asking = _asking(self._points, self._answering)
+        asking = _workload_of(self._points, self._answering)
         with self._guards.borrowed(last - first) as guard:
             rows = (self._words, self.ids, self._layout, first, last, side)
             piece = (*rows, self._tables, self._constraints.k, guard, self._relaxed, *scratch, asking)
@@ -110,15 +112,15 @@ class _Cutting:
             middle, axis, reason = kernels.cut_once(*piece) if last - first > largest else kernels.NO_CUT
         if middle < 0:
             kernels.close(self.ids, first, last, side, self.begins)
-            state[0] = 0 if largest else last - first  # what is cut into blocks is not done yet
+            state[0] = 0 if largest else last - first  # blocks still have to be processed, so their rows are not done
             return ()
         if self.recorded is not None:
             keep_cut(self.recorded, first, middle, last, axis, reason)
         return partial(self.cut, first, middle, 1 - side), partial(self.cut, middle, last, 1 - side)
 
 
-def _asking(points: Points, answering: float | None) -> Asking | None:
-    """The workload for one task."""
+def _workload_of(points: Points, answering: float | None) -> Asking | None:
+    """Return the workload with scratch arrays for one task; None if there is no workload."""
     if points.wanted is None:
         return None
     from kohort.kernels.cuts.workload_cuts import Asking
@@ -132,7 +134,7 @@ def _asking(points: Points, answering: float | None) -> Asking | None:
 
 
 class _Guards:
-    """What a task needs to ask a promise of its cuts. Tallies are as long as there are values, so tasks hand them on."""
+    """Guards with which tasks check promises other than k. Tasks reuse the tallies, because these have one entry per value."""
 
     def __init__(self, constraints: Constraints, longest: int) -> None:
         self._constraints, self._longest = constraints, longest
@@ -152,7 +154,10 @@ class _Guards:
 
 
 def layout_of(sizes: Sequence[int], axes: int) -> tuple[BitLayout, int]:
-    """Give codes of each size their bits in as few 64-bit words as a first fit finds; none spans two."""
+    """Lay out codes of these sizes in 64-bit words by first fit. Return the layout and the number of words.
+
+    No code spans two words.
+    """
     from kohort.kernels.core.packed import BitLayout
 
     used: list[int] = []

@@ -1,4 +1,4 @@
-"""Repair of groups, compared with a plain version."""
+"""Repair of groups, compared with a simple reference implementation."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from tests import oracles
 QUICK = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 
 
-def plain_repair(columns, measures, labels, stands):
-    """The smallest failing group merges with the one for which the total loss grows least, until all stand."""
+def plain_repair(columns, measures, labels, is_valid):
+    """Merge the smallest invalid group with the one for which the total loss grows least, until all groups are valid."""
     groups = {label: [row for row, one in enumerate(labels) if one == label] for label in sorted(set(labels))}
 
     def cost(rows):
@@ -32,7 +32,7 @@ def plain_repair(columns, measures, labels, stands):
         return len(rows) * Fraction(width)
 
     while len(groups) > 1:
-        failing = [label for label, rows in groups.items() if not stands(rows)]
+        failing = [label for label, rows in groups.items() if not is_valid(rows)]
         if not failing:
             break
         one = min(failing, key=lambda label: (len(groups[label]), label))
@@ -41,11 +41,11 @@ def plain_repair(columns, measures, labels, stands):
         other = min(others, key=lambda label: (round(float(growth[label]), 5), label))
         near = sorted(growth.values())
         if len(near) > 1 and 0 < near[1] - near[0] < Fraction(1, 10**4):
-            return None  # closer than the costs inside searches tell apart
+            return None  # the difference is smaller than the precision of the costs in the search
         into, gone = min(one, other), max(one, other)
         groups[into] += groups.pop(gone)
     numbered = {row: number for number, rows in enumerate(groups.values()) for row in rows}
-    return [numbered[row] for row in range(len(labels))] if all(map(stands, groups.values())) else []
+    return [numbered[row] for row in range(len(labels))] if all(map(is_valid, groups.values())) else []
 
 
 @QUICK
@@ -57,17 +57,17 @@ def test_repair_matches_the_oracle(data, made, k, different):
     persons = data.draw(st.lists(st.integers(0, rows), min_size=rows, max_size=rows))
     labels = np.unique(data.draw(st.lists(st.integers(0, 5), min_size=rows, max_size=rows)), return_inverse=True)[1]
     table = pa.table({**columns, "s": secrets, "u": persons})
-    asked = {"l": different} if different > 1 else {}
+    requested = {"l": different} if different > 1 else {}
     hierarchy = {"tree": oracles.TREE} if "tree" in columns else {}
-    job = Job.build(quasi=list(columns), sensitive="s", unit="u", k=k, hierarchy=hierarchy, **asked)
+    job = Job.build(quasi=list(columns), sensitive="s", unit="u", k=k, hierarchy=hierarchy, **requested)
     bound = schema.resolve(job.columns, table)
     units = sensitive.encode_units(table, bound)
     checks = Constraints(job.promise, rows, sensitive.encode_sensitive(table, bound, job.sensitive_promises()), units)
 
-    def stands(part):
+    def is_valid(part):
         return len({persons[row] for row in part}) >= k and len({secrets[row] for row in part}) >= different
 
-    expected = plain_repair(list(columns.values()), measures, labels.tolist(), stands)
+    expected = plain_repair(list(columns.values()), measures, labels.tolist(), is_valid)
     points = encoding.encode(table, bound)
     if expected == []:
         with pytest.raises(PromiseError):

@@ -1,4 +1,4 @@
-"""Suppressed rows: which leave, and how they are published."""
+"""Suppression: which rows are suppressed, and how they are published."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from tests.job_promises import settings_of
 from tests.oracles import promises as promise_oracles
 
 
-def test_failing_groups_leave_smallest_first_while_they_fit():
+def test_invalid_groups_are_suppressed_smallest_first_within_the_budget():
     labels = np.repeat(np.arange(5), [3, 9, 2, 4, 9])
     checks = Constraints(Job.build(quasi="q", k=5).promise, len(labels))
     gone = {budget: np.unique(labels[suppress_failing(checks, labels, budget) < 0]).tolist() for budget in range(11)}
     assert gone == {0: [], 1: [], 2: [2], 3: [2], 4: [2], 5: [0, 2], 6: [0, 2], 7: [0, 2], 8: [0, 2], 9: [0, 2, 3], 10: [0, 2, 3]}
 
 
-def test_what_was_left_out_has_no_cells_after():
+def test_a_suppressed_row_has_empty_cells_in_the_preview():
     table = pa.table({"age": [20, 21, 22, 23, 24, 999], "s": list("abcabc")})
     release = kh.anonymize(table, quasi="age", sensitive="s", k=2, suppress=0.2, method="mondrian", seed=7)
     assert np.flatnonzero(release.labels < 0).tolist() == [5]
@@ -50,7 +50,7 @@ MONDRIAN = METHODS["mondrian"]
 
 
 def keep(release, table):
-    """The source rows that stayed."""
+    """Return the source rows that were not suppressed."""
     return table.take(np.flatnonzero(release.labels >= 0))
 
 
@@ -62,7 +62,7 @@ def keep(release, table):
     share=st.sampled_from([0.0, 0.05, 0.1, 0.24, 0.5]),
     l=st.sampled_from([None, 2, 3]),
 )
-def test_suppression_stays_within_its_share(table, k, share, l):  # noqa: E741
+def test_suppression_stays_within_its_limit(table, k, share, l):  # noqa: E741
     job = testing.job_for(MONDRIAN, {}, k, suppress=share, l=l, keep_order=True)
     try:
         release = kohort.anonymize(table, job)
@@ -77,25 +77,25 @@ def test_suppression_stays_within_its_share(table, k, share, l):  # noqa: E741
 
 
 def outliers(count):
-    """Two hundred of alike ages, and some who are much older, one each to a class of their elders."""
+    """Return 200 rows with similar ages and some rows with much higher ages."""
     ages = [30 + row % 4 for row in range(200)] + [90 + 3 * row for row in range(count)]
     return pa.table(
         {"age": ages, "sex": ["f", "m"] * (len(ages) // 2), "disease": (["gout", "mumps", "ebola"] * len(ages))[: len(ages)]}
     )
 
 
-def test_outliers_are_left_out():
-    """Fewer than k of them ruin a class of younger ones; left out, the others lose next to nothing."""
+def test_outliers_are_suppressed():
+    """Fewer than k outliers widen a group of younger people. Without them the other rows lose almost nothing."""
     table = outliers(4)
-    asked: dict[str, Any] = {"quasi": ["age", "sex"], "sensitive": "disease", "k": 5, "seed": 7}
-    whole, without = (kohort.anonymize(table, **asked, suppress=share) for share in (0, 0.02))
+    requested: dict[str, Any] = {"quasi": ["age", "sex"], "sensitive": "disease", "k": 5, "seed": 7}
+    whole, without = (kohort.anonymize(table, **requested, suppress=share) for share in (0, 0.02))
     assert np.flatnonzero(without.labels < 0).tolist() == [200, 201, 202, 203]
     assert without.loss.total_il < whole.loss.total_il
     assert without.table.num_rows == 200
 
 
 def one_outlier_each(wards):
-    """Ten rows a ward, one of them much older: too few to be a class, too old for the others'."""
+    """Return ten rows per ward, one of them with a much higher age: too few for a group, too old for the other groups."""
     rows = range(10 * wards)
     return pa.table(
         {
@@ -107,30 +107,30 @@ def one_outlier_each(wards):
 
 
 @pytest.mark.parametrize("wards", [4, 8])
-def test_suppressed_rows_stay_as_one_class_if_that_keeps_the_promise(wards):
+def test_suppressed_rows_are_published_as_one_group_if_it_is_valid(wards):
     table, quasi = one_outlier_each(wards), ["ward", "age"]
-    asked: dict[str, Any] = {"k": 5, "l": 2, "suppress": 0.1, "method": "mondrian"}
-    job = Job.build(quasi=quasi, sensitive="disease", **asked, seed=7, keep_order=True)
+    requested: dict[str, Any] = {"k": 5, "l": 2, "suppress": 0.1, "method": "mondrian"}
+    job = Job.build(quasi=quasi, sensitive="disease", **requested, seed=7, keep_order=True)
     left, starred = (kohort.anonymize(table, job, suppressed=how) for how in ("leave", "star"))
     gone = np.flatnonzero(left.labels < 0)
     assert gone.tolist() == list(range(0, 10 * wards, 10))
     assert starred.summary()["suppressed"] == left.summary()["suppressed"] == wards
-    assert starred.loss.total_il == pytest.approx(left.loss.total_il)  # a cell of * costs what a cell costs that left
+    assert starred.loss.total_il == pytest.approx(left.loss.total_il)  # a cell of * and a suppressed cell cost the same
     assert left.table.num_rows == 9 * wards
     if wards < 5:
         assert starred.table.equals(left.table)
         return
     assert starred.table.num_rows == table.num_rows
     assert starred.table.column("disease").to_pylist() == table.column("disease").to_pylist()
-    told = [(row["ward"], row["age"]) for row in starred.table.to_pylist()]
-    assert [row for row, cells in enumerate(told) if cells == ("*", "*")] == gone.tolist()
+    published = [(row["ward"], row["age"]) for row in starred.table.to_pylist()]
+    assert [row for row, cells in enumerate(published) if cells == ("*", "*")] == gone.tolist()
     assert promise_oracles.broken(starred.table, quasi, 5, {"disease": {"l": 2}}) == []
 
 
 @pytest.mark.slow
 @QUICK
 @given(table=testing.tables(least=12), k=st.integers(2, 4), share=st.sampled_from([0.1, 0.3, 0.5]), l=st.sampled_from([2, 3]))
-def test_star_only_if_it_keeps_the_promise(table, k, share, l):  # noqa: E741
+def test_suppressed_rows_are_published_only_if_their_group_is_valid(table, k, share, l):  # noqa: E741
     job = testing.job_for(MONDRIAN, {}, k, suppress=share, l=l, keep_order=True)
     try:
         left, starred = (kohort.anonymize(table, job, suppressed=how) for how in ("leave", "star"))
@@ -143,11 +143,11 @@ def test_star_only_if_it_keeps_the_promise(table, k, share, l):  # noqa: E741
         assert {tuple(row.values()) for row in starred.table.take(gone).select(testing.QUASI).to_pylist()} <= {("*",) * 5}
     else:
         assert starred.table.equals(left.table)
-        assert len(gone) < k or len(secrets) < l, "they could have stayed"
+        assert len(gone) < k or len(secrets) < l, "they could have been published"
 
 
 def least_loss_greedily(columns, measures, labels, k, budget):
-    """The rule in plain words: leave out the record that lowers the total loss most, as long as one does; the loss then."""
+    """Suppress the row that lowers the total loss most, while there is one. Return the loss and the number of rows."""
     groups = [list(rows) for rows in oracles.groups(labels)]
     cost_of_gone = Fraction(len(columns))
 
@@ -180,7 +180,7 @@ def least_loss_greedily(columns, measures, labels, k, budget):
 
 @st.composite
 def tiny(draw):
-    """One number or one tree or both: few rows, ranges of a power of two, so that equal losses are equal."""
+    """Draw a number, a tree or both, with few rows. Ranges are powers of two, so that equal losses are exactly equal."""
     rows = draw(st.integers(4, 14))
     number = draw(st.lists(st.integers(0, 16) | st.just(0), min_size=rows, max_size=rows))
     leaf = draw(st.lists(st.sampled_from([row[0] for row in oracles.TREE[:-1]]), min_size=rows, max_size=rows))
@@ -192,13 +192,13 @@ def tiny(draw):
 @pytest.mark.slow
 @settings(QUICK, max_examples=120)
 @given(columns=tiny(), k=st.integers(2, 4), share=st.sampled_from([0.1, 0.2, 0.35, 0.5, 1.0]))
-def test_suppression_against_plain_python(columns, k, share):
+def test_suppression_matches_the_oracle(columns, k, share):
     rows = len(next(iter(columns.values())))
     measures = [oracles.measure_of(name, column) for name, column in columns.items()]
     hierarchy = {"tree": oracles.TREE} if "tree" in columns else {}
-    asked = Job.build(method="mondrian", quasi=list(columns), hierarchy=hierarchy, k=k, seed=7)
-    before = kohort.anonymize(pa.table(columns), asked)
-    after = kohort.anonymize(pa.table(columns), asked, suppress=share)
+    requested = Job.build(method="mondrian", quasi=list(columns), hierarchy=hierarchy, k=k, seed=7)
+    before = kohort.anonymize(pa.table(columns), requested)
+    after = kohort.anonymize(pa.table(columns), requested, suppress=share)
     expected, gone = least_loss_greedily(
         list(columns.values()), measures, before.labels.tolist(), k, math.floor(Fraction(str(share)) * rows)
     )
@@ -206,16 +206,16 @@ def test_suppression_against_plain_python(columns, k, share):
     assert np.count_nonzero(after.labels < 0) == gone
 
 
-def test_the_promise_holds_for_who_stays():
-    """t is measured against the release as it is, not as it was before rows were left out."""
+def test_promises_hold_for_the_rows_that_are_published():
+    """t compares groups with the published rows, not with all rows of the source."""
     dice = np.random.default_rng(8)
     table = pa.table(
         {"age": dice.integers(0, 60, 300), "disease": dice.choice(["gout", "mumps", "ebola"], 300, p=[0.6, 0.3, 0.1])}
     )
     trees = {"disease": (("gout", "*"), ("mumps", "*"), ("ebola", "*"))}
     every: list[dict[str, Any]] = [{"t": 0.15}, {"beta": 0.6}, {"delta": 1.2}, {"t": 0.1, "t_distance": "ordered"}]
-    for asked in every:
-        tree = trees if "t" in asked else {}
-        job = Job.build(quasi="age", sensitive="disease", hierarchy=tree, k=4, suppress=0.2, seed=7, **asked)
+    for requested in every:
+        tree = trees if "t" in requested else {}
+        job = Job.build(quasi="age", sensitive="disease", hierarchy=tree, k=4, suppress=0.2, seed=7, **requested)
         release = kohort.anonymize(table, job)
-        assert promise_oracles.broken(release.table, ["age"], 4, {"disease": asked}, trees=trees) == []
+        assert promise_oracles.broken(release.table, ["age"], 4, {"disease": requested}, trees=trees) == []

@@ -1,4 +1,4 @@
-"""Small tables, improved, and checks of their groups."""
+"""Helpers that improve the groups of small tables."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from kohort.methods.search.improve import improve
 from tests.methods.small_tables import prepared
 
 
-def labels_of(columns, k, **asked):
-    """The labels of a run up to the release, rows as they stand."""
-    engine = prepared(columns, k, seed=7, **asked)
+def labels_of(columns, k, **requested):
+    """Return the labels of a whole run, without publishing, with the rows in the given order."""
+    engine = prepared(columns, k, seed=7, **requested)
     return engine.labels().tolist()
 
 
-def improved(columns, k, labels, *, rounds=1, seed=1, progress=None, **asked):
-    """The labels after improvement alone."""
-    engine = prepared(columns, k, **asked)
+def improved(columns, k, labels, *, rounds=1, seed=1, progress=None, **requested):
+    """Return the labels after improvement, without running a method."""
+    engine = prepared(columns, k, **requested)
     given_labels = np.array(labels, np.int64)
     after = improve(engine.points, engine.constraints, given_labels, rounds, seed, progress or engine.progress)
-    assert given_labels.tolist() == list(labels)  # what came in is the caller's
+    assert given_labels.tolist() == list(labels)  # improvement must not change its input
     return after.tolist()
 
 

@@ -1,4 +1,4 @@
-"""Improvement of groups never makes a release worse and keeps every promise."""
+"""Improvement never raises the loss and keeps every promise."""
 
 from __future__ import annotations
 
@@ -37,57 +37,57 @@ PROMISES: tuple[dict[str, Any], ...] = (
 )
 
 
-def costs_of(columns, measures, asked, objective="leaf"):
-    return plain.Costs(list(columns.values()), measures, list(asked["weight"].values()), objective)
+def costs_of(columns, measures, requested, objective="leaf"):
+    return plain.Costs(list(columns.values()), measures, list(requested["weight"].values()), objective)
 
 
 def require_sound(labels, k, secrets=None, promise=None, persons=None):
-    """Groups 0, 1, ... without gaps, of at least k, each keeping what is promised of the secrets."""
+    """Require groups 0, 1, ... without gaps, each with at least k and with the promise on the sensitive values kept."""
     kept = [row for row, label in enumerate(labels) if label >= 0]
     assert sorted({labels[row] for row in kept}) == list(range(len({labels[row] for row in kept})))
     group = pa.table({"g": [labels[row] for row in kept], "s": [secrets[row] if secrets else "" for row in kept]})
-    whose = [persons[row] for row in kept] if persons else None
-    assert promise_oracles.broken(group, ["g"], k, {"s": promise} if promise else {}, persons=whose) == []
+    kept_persons = [persons[row] for row in kept] if persons else None
+    assert promise_oracles.broken(group, ["g"], k, {"s": promise} if promise else {}, persons=kept_persons) == []
 
 
 @st.composite
 def starts(draw, rows, k):
-    """Groups of at least k, in any arrangement, and some rows left out."""
+    """Draw any arrangement of groups of at least k rows, with some rows suppressed."""
     out = draw(st.integers(0, rows - k)) if draw(st.booleans()) else 0
     groups = draw(st.integers(1, (rows - out) // k))
-    return draw(st.permutations([-1] * out + [place % groups for place in range(rows - out)]))
+    return draw(st.permutations([-1] * out + [number % groups for number in range(rows - out)]))
 
 
-# --- never worse, never broken
+# --- the loss never rises, and all promises are kept
 
 
 @st.composite
 def promised(draw):
-    """A table with a sensitive column, what is promised about it, and the rest of the settings."""
-    columns, measures, asked = draw(plain.asked(most=30))
+    """Draw a table with a sensitive column, a promise for it, and other settings."""
+    columns, measures, requested = draw(plain.asked(most=30))
     rows = rows_in(columns)
     secrets = draw(st.lists(st.sampled_from(["1", "2", "3", "4"]), min_size=rows, max_size=rows))
     promise = draw(st.sampled_from(PROMISES))
-    asked |= {"quasi": list(columns), "sensitive": "s", "objective": draw(st.sampled_from(["leaf", "height"])), **promise}
-    return columns, measures, secrets, promise, {"k": draw(st.integers(2, 4)), **asked}
+    requested |= {"quasi": list(columns), "sensitive": "s", "objective": draw(st.sampled_from(["leaf", "height"])), **promise}
+    return columns, measures, secrets, promise, {"k": draw(st.integers(2, 4)), **requested}
 
 
-def require_no_worse(method, columns, measures, secrets, promise, asked):
+def require_no_worse(method, columns, measures, secrets, promise, requested):
     cells = {**columns, "s": secrets}
     try:
-        before = labels_of(cells, method=method, effort=0, **asked)
+        before = labels_of(cells, method=method, effort=0, **requested)
     except PromiseError:
-        return  # not even all rows as one group
-    after = labels_of(cells, method=method, effort=1, **asked)
-    costs = costs_of(columns, measures, asked, asked["objective"])
+        return  # all rows as one group do not keep the promise
+    after = labels_of(cells, method=method, effort=1, **requested)
+    costs = costs_of(columns, measures, requested, requested["objective"])
     assert costs.total(after) <= costs.total(before)
-    require_sound(after, asked["k"], secrets, promise)
+    require_sound(after, requested["k"], secrets, promise)
 
 
-@pytest.mark.parametrize("method", ["auto", "mondrian"])  # the others below: each has kernels of its own to compile
+@pytest.mark.parametrize("method", ["auto", "mondrian"])  # the slow test has the others: each compiles its own kernels
 @settings(QUICK, max_examples=6)
 @given(case=promised())
-def test_no_method_is_made_worse(method, case):
+def test_improvement_never_raises_the_loss_of_a_method(method, case):
     require_no_worse(method, *case)
 
 
@@ -95,22 +95,22 @@ def test_no_method_is_made_worse(method, case):
 @pytest.mark.parametrize("method", METHODS_TRIED)
 @settings(QUICK, max_examples=60)
 @given(case=promised())
-def test_no_method_is_made_worse_in_many_cases(method, case):
+def test_improvement_never_raises_the_loss_of_any_method(method, case):
     require_no_worse(method, *case)
 
 
 @settings(QUICK, max_examples=25)
 @given(table=plain.asked(most=40), k=st.integers(2, 4), rounds=st.integers(1, 2), seed=st.integers(0, 5), data=st.data())
-def test_any_start_gets_no_worse_and_who_is_out_stays_out(table, k, rounds, seed, data):
-    columns, measures, asked = table
+def test_improvement_of_any_groups_keeps_suppressed_rows_and_never_raises_the_loss(table, k, rounds, seed, data):
+    columns, measures, requested = table
     if rows_in(columns) < k:
         return
     before = data.draw(starts(rows_in(columns), k))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(regrouping, "CELL", data.draw(st.sampled_from([2, 3, 500])))
         patch.setattr(regrouping, "POOL", data.draw(st.sampled_from([1, 5, 13, 8_192])))
-        after = improved(columns, k, before, rounds=rounds, seed=seed, **asked)
-    costs = costs_of(columns, measures, asked)
+        after = improved(columns, k, before, rounds=rounds, seed=seed, **requested)
+    costs = costs_of(columns, measures, requested)
     assert costs.total(after) <= costs.total(before)
     assert [label < 0 for label in after] == [label < 0 for label in before]
     require_sound(after, k)
@@ -118,63 +118,63 @@ def test_any_start_gets_no_worse_and_who_is_out_stays_out(table, k, rounds, seed
 
 @settings(QUICK, max_examples=20)
 @given(case=promised(), data=st.data())
-def test_persons_are_counted(case, data):
-    """With several rows a person two groups that stand may not stand as one, so that pools must be asked too."""
-    columns, measures, secrets, promise, asked = case
+def test_improvement_counts_people(case, data):
+    """If people have several rows, two valid groups can be invalid as one group. So pools must be checked too."""
+    columns, measures, secrets, promise, requested = case
     rows = rows_in(columns)
     persons = data.draw(st.lists(st.integers(0, rows // 2), min_size=rows, max_size=rows))
     cells = {**columns, "s": secrets, "u": persons}
     try:
-        before = labels_of(cells, unit="u", method="mondrian", effort=0, **asked)
+        before = labels_of(cells, unit="u", method="mondrian", effort=0, **requested)
     except PromiseError:
         return
-    require_sound(before, asked["k"], secrets, promise, persons)
-    after = improved(cells, labels=before, unit="u", **asked)
-    require_sound(after, asked["k"], secrets, promise, persons)
-    costs = costs_of(columns, measures, asked, asked["objective"])
+    require_sound(before, requested["k"], secrets, promise, persons)
+    after = improved(cells, labels=before, unit="u", **requested)
+    require_sound(after, requested["k"], secrets, promise, persons)
+    costs = costs_of(columns, measures, requested, requested["objective"])
     assert costs.total(after) <= costs.total(before)
 
 
 @settings(QUICK, max_examples=12)
 @given(table=plain.asked(most=30), k=st.integers(2, 4), method=st.sampled_from(["auto", "mondrian"]), data=st.data())
-def test_with_a_label_the_sum_of_both_losses_never_rises(table, k, method, data):
-    columns, measures, asked = table
+def test_improvement_with_a_label_never_raises_the_total_loss(table, k, method, data):
+    columns, measures, requested = table
     if rows_in(columns) < k:
         return
-    cells, costs, asked = plain.with_label(data.draw, columns, measures, asked)
-    asked["method"] = method
-    before, after = (labels_of(cells, k, effort=effort, **asked) for effort in (0, 1))
+    cells, costs, requested = plain.with_label(data.draw, columns, measures, requested)
+    requested["method"] = method
+    before, after = (labels_of(cells, k, effort=effort, **requested) for effort in (0, 1))
     assert costs.total(after) <= costs.total(before)
     require_sound(after, k)
 
 
 @pytest.mark.parametrize("promise", PROMISES[1:], ids=str)
-def test_a_promise_holds_where_the_objective_pulls_against_it(promise):
-    """The value lies close together: without a promise groups of one value come out."""
+def test_a_promise_is_kept_although_the_objective_favours_groups_that_break_it(promise):
+    """Equal sensitive values are close together, so groups without the promise have only one value."""
     columns = clouds(240)
     secrets = ["1" if x < -0.5 else "2" if x < 0 else "3" if x < 0.5 else "4" for x in columns["x"]]
     cells = {**columns, "s": secrets}
-    asked: dict[str, Any] = {"quasi": ["x", "y"], "sensitive": "s", "method": "auto", "effort": 1}
-    free, kept = labels_of(cells, 4, **asked), labels_of(cells, 4, **asked, **promise)
+    requested: dict[str, Any] = {"quasi": ["x", "y"], "sensitive": "s", "method": "auto", "effort": 1}
+    free, kept = labels_of(cells, 4, **requested), labels_of(cells, 4, **requested, **promise)
     require_sound(kept, 4, secrets, promise)
     with pytest.raises(AssertionError):
         require_sound(free, 4, secrets, promise)
-    before = labels_of(cells, 4, **{**asked, "effort": 0}, **promise)
+    before = labels_of(cells, 4, **{**requested, "effort": 0}, **promise)
     costs = plain.Costs(list(columns.values()), [oracles.Numbers(column) for column in columns.values()])
     assert costs.total(kept) <= costs.total(before)
-    if not {"t", "beta"} & set(promise):  # groups like the whole table can hardly be cut anew
+    if not {"t", "beta"} & set(promise):  # groups that must resemble the whole table can hardly be cut again
         assert costs.total(kept) < 0.9 * costs.total(before)
 
 
-def test_a_pool_that_may_not_stand_as_one_is_left_alone():
-    """By hand: five persons hold five values, in each of five groups another one; in one group of four 80 % hold each value.
+def test_a_pool_that_is_not_valid_as_one_group_does_not_change():
+    """Five people have five values, a different one in each of five groups. In one of four merged groups, 80 % have each value.
 
-    All five groups span the same numbers, so that to make one group of them would lose no more; others gain meanwhile.
+    All five groups span the same numbers, so merging them would not raise the loss. The other groups do improve.
     """
     square = [((person + group) % 5, person, group) for group in range(5) for person in range(5)]
     far = [(100 + n, n, 5 + n % 8) for n in range(5, 45)]
     x, persons, before = (list(column) for column in zip(*square, *far, strict=True))
-    cells = {"x": x, "s": [f"s{place}" for place in x], "u": persons}
+    cells = {"x": x, "s": [f"s{number}" for number in x], "u": persons}
     require_sound(before, 5, cells["s"], {"alpha": 0.5}, persons)
     after = improved(cells, 5, before, rounds=2, quasi="x", sensitive="s", unit="u", alpha=0.5)
     require_sound(after, 5, cells["s"], {"alpha": 0.5}, persons)
@@ -182,41 +182,41 @@ def test_a_pool_that_may_not_stand_as_one_is_left_alone():
     assert not plain.same_groups(oracles.groups(after), oracles.groups(before))
 
 
-def test_blocks_are_improved_each_by_itself():
+def test_groups_in_blocks_are_improved():
     table = datasets.census(400, quasi=4)
     columns = {name: table[name].to_pylist() for name in table.column_names[:4]}
     secrets = [str(cell) for cell in table["s1"].to_pylist()]
     costs = plain.Costs(list(columns.values()), [oracles.Numbers(column) for column in columns.values()])
     cells = {**columns, "s": secrets}
-    asked: dict[str, Any] = {"quasi": list(columns), "sensitive": "s", "l": 3, "block": 80}
+    requested: dict[str, Any] = {"quasi": list(columns), "sensitive": "s", "l": 3, "block": 80}
     for method in ("auto", "mdav"):
-        before, after = (labels_of(cells, 5, effort=effort, method=method, **asked) for effort in (0, 1))
+        before, after = (labels_of(cells, 5, effort=effort, method=method, **requested) for effort in (0, 1))
         assert costs.total(after) < costs.total(before)
         require_sound(after, 5, secrets, {"l": 3})
 
 
-def test_rows_may_be_left_out_and_a_promise_compared_with_what_is_left():
+def test_improvement_with_suppression_keeps_promises_that_compare_with_the_release():
     sample = datasets.hospital(200)
-    asked: dict[str, Any] = {"suppress": 0.05, "k": 4, "t": {"diagnosis": 0.4}, "l": {"diagnosis": 2}, "seed": 7}
+    requested: dict[str, Any] = {"suppress": 0.05, "k": 4, "t": {"diagnosis": 0.4}, "l": {"diagnosis": 2}, "seed": 7}
     for method in ("auto", "gccg", "top-down"):
-        release = kh.anonymize(sample.table, sample.job, method=method, effort=1, keep_order=True, **asked)
+        release = kh.anonymize(sample.table, sample.job, method=method, effort=1, keep_order=True, **requested)
         assert release.summary()["suppressed"] <= 10
         promise: dict[str, Any] = {"diagnosis": {"t": 0.4, "l": 2}}
         assert promise_oracles.broken(release.table, sample.job.names("quasi"), 4, promise) == []
 
 
-# --- the same, whoever asks
+# --- results do not depend on threads or the order of rows
 
 
 @pytest.mark.parametrize("method", METHODS_TRIED)
 @pytest.mark.slow
-def test_no_effort_is_the_method_itself(method):
+def test_effort_0_returns_the_groups_of_the_method(method):
     columns = clouds(90)
     assert labels_of(columns, 3, method=method, effort=0) == made(method, columns, 3)
     assert labels_of(columns, 3, method=method, effort=1) != made(method, columns, 3)
 
 
-def test_the_seed_decides_not_the_threads(monkeypatch):
+def test_the_result_depends_on_the_seed_and_not_on_the_threads(monkeypatch):
     monkeypatch.setattr(regrouping, "CELL", 8)
     cells: list[int] = []
     cut = regrouping.cells_of
@@ -249,7 +249,7 @@ def test_threads_do_not_change_a_release_in_blocks(method):
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "requested",
     [
         *({"method": method, "effort": 1} for method in METHODS_TRIED),
         {"method": "auto", "objective": "height", "effort": 2},
@@ -258,21 +258,21 @@ def test_threads_do_not_change_a_release_in_blocks(method):
     ],
     ids=str,
 )
-def test_the_order_of_rows_changes_nothing(asked):
+def test_the_order_of_rows_does_not_change_the_release(requested):
     sample = datasets.hospital(150)
     shuffled = sample.table.take(np.random.default_rng(3).permutation(150))
     one, other = (
-        Counter(map(str, kh.anonymize(table, sample.job, k=4, seed=7, **asked).table.to_pylist()))
+        Counter(map(str, kh.anonymize(table, sample.job, k=4, seed=7, **requested).table.to_pylist()))
         for table in (sample.table, shuffled)
     )
     assert one == other
 
 
-# --- how good
+# --- how much loss is left
 
 
 class ByLeaves(growing_oracles.Table):
-    """Rows whose loss is counted by leaves."""
+    """A table whose loss is the leaf loss."""
 
     def width(self, rows):
         key = frozenset(rows)
@@ -295,7 +295,7 @@ def tiny(seed):
 
 
 def against_the_best(seeds):
-    """Per tiny table: what auto loses, over the least that any groups of at least k lose."""
+    """Yield for each tiny table the loss of auto divided by the least loss of all possible groups of at least k rows."""
     for seed in seeds:
         columns, measures = tiny(seed)
         table, k = ByLeaves(columns.values(), measures), 2 + seed % 3
@@ -303,15 +303,15 @@ def against_the_best(seeds):
         yield loss / growing_oracles.least_loss(table, k)
 
 
-def test_tiny_tables_come_near_the_best_there_is():
+def test_tiny_tables_are_close_to_the_least_possible_loss():
     ratios = list(against_the_best(range(12)))
     assert min(ratios) >= 1
     assert np.mean([float(ratio) for ratio in ratios]) < 1.03
 
 
 @pytest.mark.slow
-def test_most_tiny_tables_reach_the_best_there_is():
-    """Measured: 52 of 60 reached, 0.8 % more on average, 24 % at worst."""
+def test_most_tiny_tables_reach_the_least_possible_loss():
+    """Measured: 52 of 60 reach it. The loss is 0.8 % higher on average and 24 % at worst."""
     ratios = [float(ratio) for ratio in against_the_best(range(60))]
     assert min(ratios) >= 1
     assert max(ratios) < 1.4
@@ -328,7 +328,7 @@ def test_auto_loses_much_less_than_mondrian(k):
 
 
 @pytest.mark.parametrize("method", ["top-down", "merge", "mondrian", "k-member", "gccg"])
-def test_every_method_gains_by_improvement(method):
+def test_improvement_lowers_the_loss_of_every_method(method):
     sample = datasets.hospital(500)
     before, after = (kh.anonymize(sample.table, sample.job, k=5, method=method, seed=7, effort=effort) for effort in (0, 1))
     assert after.loss.leaf < 0.9 * before.loss.leaf

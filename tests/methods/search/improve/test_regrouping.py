@@ -1,4 +1,4 @@
-"""Regrouping: when it ends, what it keeps, how it is stopped."""
+"""Regrouping: when it ends, what it keeps, how it is cancelled."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tests.methods.search.improve.improved_tables import clouds, improved, label
 from tests.methods.small_tables import prepared
 from tests.oracles import gain_cuts as plain
 
-# --- how long
+# --- number of sweeps
 
 
 def sweeps_of(monkeypatch, columns, k, labels, rounds):
-    """The tolerances of the sweeps that were made, and what came out."""
+    """Return the tolerances of all sweeps, and the labels."""
     tolerances: list[float] = []
     sweep = regrouping._Regrouper.sweep
 
@@ -36,8 +36,8 @@ def sweeps_of(monkeypatch, columns, k, labels, rounds):
     return tolerances, after
 
 
-def test_it_ends_when_nothing_improves(monkeypatch):
-    """By hand: pairs of equals and far from each other; no arrangement is better."""
+def test_regrouping_ends_when_nothing_improves(monkeypatch):
+    """Pairs of close values that are far from each other: no arrangement is better."""
     columns = {"x": [0, 1, 4, 5, 8, 9, 12, 13]}
     best = [0, 0, 1, 1, 2, 2, 3, 3]
     early, after = sweeps_of(monkeypatch, columns, 2, best, 3)
@@ -50,8 +50,8 @@ def test_it_ends_when_nothing_improves(monkeypatch):
     assert all_of_them[: len(early)] == early
 
 
-def test_the_best_that_was_seen_is_kept(monkeypatch):
-    """Sweeps that go up and down, as early ones may: what counts is the best of all, the start among them."""
+def test_the_best_state_of_all_sweeps_is_returned(monkeypatch):
+    """Early sweeps can raise the loss. The result is the best of all states, including the first."""
     columns, rows = {"x": [0, 1, 4, 5, 8, 9, 12, 13]}, 8
     fine, middling, poor = [0, 0, 1, 1, 2, 2, 3, 3], [0, 0, 0, 0, 1, 1, 1, 1], [0] * rows
     for begin, seen, expected in (
@@ -65,35 +65,35 @@ def test_the_best_that_was_seen_is_kept(monkeypatch):
             assert improved(columns, 2, begin) == expected
 
 
-def test_it_ends_at_once_where_nothing_is_lost(monkeypatch):
+def test_regrouping_ends_at_once_if_the_loss_is_0(monkeypatch):
     tolerances, after = sweeps_of(monkeypatch, {"x": [5] * 7}, 2, [0, 0, 0, 1, 1, 2, 2], 5)
     assert len(tolerances) <= 1
     assert after == [0, 0, 0, 1, 1, 2, 2]
 
 
-def test_larger_effort_is_more_sweeps(monkeypatch):
+def test_more_effort_runs_more_sweeps(monkeypatch):
     monkeypatch.setattr(regrouping, "IDLE", 10**6)
     start = [row // 4 for row in range(80)]
     once, thrice = (len(sweeps_of(monkeypatch, clouds(80), 4, start, rounds)[0]) for rounds in (1, 3))
     assert thrice == 3 * once
 
 
-def test_nothing_to_do():
+def test_regrouping_of_trivial_tables():
     assert improved({"x": [1, 2, 3]}, 2, [0, 0, 0]) == [0, 0, 0]
     assert improved({"x": [1, 2, 3]}, 2, [-1, -1, -1]) == [-1, -1, -1]
     assert improved({"x": [1, 9, 1, 9]}, 2, [0, 0, 1, 1], rounds=0) == [0, 0, 1, 1]
     assert improved({"x": [1, 9, 1, 9]}, 2, [0, 0, 1, 1]) in ([0, 1, 0, 1], [1, 0, 1, 0])
 
 
-def test_groups_are_cut_and_dissolved_where_that_is_better():
-    """One group of three clusters; three groups that mix two clusters, of which only two are left."""
+def test_groups_are_cut_or_dissolved_if_that_lowers_the_loss():
+    """One group with three clusters becomes three groups. Three groups that mix two clusters become two groups."""
     after = improved({"x": [0, 0, 50, 50, 99, 99]}, 2, [0] * 6)
     assert plain.same_groups(oracles.groups(after), [[0, 1], [2, 3], [4, 5]])
     after = improved({"x": [0, 0, 0, 9, 9, 9]}, 2, [0, 1, 2, 0, 1, 2])
     assert plain.same_groups(oracles.groups(after), [[0, 1, 2], [3, 4, 5]])
 
 
-def test_more_effort_is_better_on_average():
+def test_more_effort_lowers_the_loss_on_average():
     sums = Counter[int]()
     for seed in range(4):
         columns = clouds(200, seed)
@@ -103,22 +103,22 @@ def test_more_effort_is_better_on_average():
     assert sums[0] > sums[1] >= sums[4]
 
 
-# --- watched and stopped
+# --- progress and cancelling
 
 
 @pytest.mark.parametrize("block", [0, 40])
-def test_progress_tells_the_cost(block, monkeypatch):
-    columns, told = clouds(200), list[int]()
+def test_progress_reports_the_cost(block, monkeypatch):
+    columns, gains = clouds(200), list[int]()
     engine = prepared(columns, 4, method="mondrian" if not block else "gccg")
     progress = Progress(1)
-    tell = Progress.improved
+    report = Progress.improved
 
-    def noted(self, by):
+    def recorded(self, by):
         before = self.cost_now
-        tell(self, by)
-        told.append(before - self.cost_now)
+        report(self, by)
+        gains.append(before - self.cost_now)
 
-    monkeypatch.setattr(Progress, "improved", noted)
+    monkeypatch.setattr(Progress, "improved", recorded)
     costs = plain.Costs(list(columns.values()), [oracles.Numbers(column) for column in columns.values()])
     found = [
         partition_table(
@@ -133,15 +133,15 @@ def test_progress_tells_the_cost(block, monkeypatch):
         ).labels.tolist()
         for given_progress, rounds in ((Progress(1), 0), (progress, 1))
     ]
-    close = 2 * 200  # the oracle rounds exact shares, a search those of 64-bit numbers
+    close = 2 * 200  # the oracle rounds exact fractions, the search rounds 64-bit numbers
     assert progress.cost_before == pytest.approx(costs.total(found[0]), abs=close)
     assert progress.cost_now == pytest.approx(costs.total(found[1]), abs=close)
-    assert len(told) > 3
-    assert min(told) > 0
-    assert progress.cost_before - sum(told) == progress.cost_now
+    assert len(gains) > 3
+    assert min(gains) > 0
+    assert progress.cost_before - sum(gains) == progress.cost_now
 
 
-def test_it_stops_in_the_middle(monkeypatch):
+def test_regrouping_can_be_cancelled_between_sweeps(monkeypatch):
     progress, calls = Progress(2), list[int]()
     sweep = regrouping._Regrouper.sweep
 
@@ -157,13 +157,13 @@ def test_it_stops_in_the_middle(monkeypatch):
     assert len(calls) == 3
 
 
-def test_it_stops_at_any_moment():
-    improved(clouds(400), 4, [row // 4 for row in range(400)])  # compiled before the clock runs: codes of 16 bits
+def test_regrouping_can_be_cancelled_at_any_time():
+    improved(clouds(400), 4, [row // 4 for row in range(400)])  # compile the kernels for codes of 16 bits before measuring time
     progress = Progress(2)
     timer = threading.Timer(0.5, progress.cancel)
     timer.start()
     started = time.monotonic()
     with pytest.raises(CancelledError):
         improved(clouds(4_000), 4, [row // 4 for row in range(4_000)], rounds=1000, progress=progress)
-    assert time.monotonic() - started < 10  # to the end it would take minutes
+    assert time.monotonic() - started < 10  # without cancelling it would take minutes
     timer.join()

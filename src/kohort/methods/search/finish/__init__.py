@@ -1,7 +1,7 @@
-"""After the method: what may not stand is merged, or left out as far as allowed; then what costs most is left out.
+"""Finish: after a method has run, merge or suppress invalid groups, then suppress the rows that cost most.
 
-For methods that cut or grow groups. Those that choose one level a column for the whole table test the whole promise
-themselves. Everything here stays inside the rows it is given: a block, if the method worked in blocks.
+This is for methods that cut or grow groups. Methods that recode whole columns check all promises themselves. If a method works in
+blocks, this is done within each block.
 """
 
 from __future__ import annotations
@@ -22,35 +22,36 @@ __all__ = ["finish", "merge_failing", "repair", "repair_without_suppressed", "su
 def finish(
     points: Points, constraints: Constraints, labels: NDArray[np.int64], progress: Progress, *, block: bool = False
 ) -> NDArray[np.int64]:
-    """Labels of groups that all keep the promise; -1 is left out, no more rows than the budget has.
+    """Return labels of valid groups, with -1 for suppressed rows. No more rows are suppressed than the budget allows.
 
-    A block is not the whole release: whether that still stands when rows have left is for the caller to ask.
+    With `block` the rows are only a part of the release. The caller must then check whether the whole release is valid without
+    the suppressed rows.
     """
     if not constraints.budget and constraints.valid_groups(labels).all():
         return labels
-    repaired = _fewer_records(points, constraints, repair(points, constraints, labels, progress), progress, block=block)
+    merged = _suppress_expensive(points, constraints, repair(points, constraints, labels, progress), progress, block=block)
     fewer = _without_failing(constraints, labels, constraints.budget - int(np.count_nonzero(labels < 0)))
-    if fewer is not labels:  # what fails is left out or merged, whichever loses less
-        fewer = _fewer_records(points, constraints, repair(points, constraints, fewer, progress), progress, block=block)
+    if fewer is not labels:  # invalid groups are suppressed or merged, whichever loses less
+        fewer = _suppress_expensive(points, constraints, repair(points, constraints, fewer, progress), progress, block=block)
         tables = points.kernel_tables()
-        repaired = fewer if total_cost(points, fewer, tables) < total_cost(points, repaired, tables) else repaired
-    return repaired if block else repair_without_suppressed(points, constraints, repaired, progress)
+        merged = fewer if total_cost(points, fewer, tables) < total_cost(points, merged, tables) else merged
+    return merged if block else repair_without_suppressed(points, constraints, merged, progress)
 
 
-def _fewer_records(
+def _suppress_expensive(
     points: Points, constraints: Constraints, labels: NDArray[np.int64], progress: Progress, *, block: bool
 ) -> NDArray[np.int64]:
-    """Without the records that cost most, as far as the budget goes."""
+    """Suppress the rows that cost most, as far as the budget allows."""
     budget = constraints.budget - int(np.count_nonzero(labels < 0))
     if budget > 0:
         fewer = suppress_records(points, constraints, labels, budget, progress)
-        # Who leaves changes what is usual in the release. Where a group then stands no more, more is lost than was won.
+        # Suppressed rows change the value frequencies in the release. If a group becomes invalid by this, suppress none of them.
         labels = fewer if block or constraints.valid_without_suppressed(fewer) else labels
     return labels
 
 
 def _without_failing(constraints: Constraints, labels: NDArray[np.int64], budget: int) -> NDArray[np.int64]:
-    """Failing groups left out, unless those that stay could then keep the promise in no way, not even as one."""
+    """Suppress invalid groups, unless the remaining rows would not be valid even as one group."""
     fewer = suppress_failing(constraints, labels, budget)
     kept = np.flatnonzero(fewer >= 0)
     return fewer if len(kept) and constraints.take(kept).valid_groups(np.zeros(len(kept), np.int64)).all() else labels
@@ -59,10 +60,10 @@ def _without_failing(constraints: Constraints, labels: NDArray[np.int64], budget
 def repair_without_suppressed(
     points: Points, constraints: Constraints, labels: NDArray[np.int64], progress: Progress
 ) -> NDArray[np.int64]:
-    """Groups that stand in a release of only the rows that have a label, merged where they would not."""
+    """Merge groups that are not valid in a release without the suppressed rows."""
     if (labels < 0).any() and not constraints.valid_without_suppressed(labels):
         kept = np.flatnonzero(labels >= 0)
-        left = labels.copy()
-        left[kept] = repair(points.take(kept), constraints.only(kept), labels[kept], progress)
-        return left
+        repaired = labels.copy()
+        repaired[kept] = repair(points.take(kept), constraints.only(kept), labels[kept], progress)
+        return repaired
     return labels

@@ -1,4 +1,4 @@
-"""Repair: a group that may not stand merges with the neighbour for which the total loss grows least, until all may."""
+"""Repair: merge an invalid group with the group for which the total loss grows least, until all groups are valid."""
 
 from __future__ import annotations
 
@@ -20,11 +20,14 @@ if TYPE_CHECKING:
     from kohort.kernels.clusters.nearest_group import NeighbourBoxes
     from kohort.kernels.core.widths import AxisTables
 
-TOGETHER = 24  # groups in a neighbourhood, at most
+NEIGHBOURHOOD = 24  # largest number of groups in a neighbourhood
 
 
 def repair(points: Points, constraints: Constraints, labels: NDArray[np.int64], progress: Progress) -> NDArray[np.int64]:
-    """The same groups where all stand; else the smallest failing one merges first, ties lowest number. -1 stays out."""
+    """Merge until all groups are valid. The smallest invalid group merges first; ties go to the lowest number.
+
+    Rows with the label -1 stay suppressed.
+    """
     labels = merged(labels)
     valid = constraints.valid_groups(labels)
     if valid.all():
@@ -34,7 +37,7 @@ def repair(points: Points, constraints: Constraints, labels: NDArray[np.int64], 
         progress.check()
     if not constraints.valid_groups(labels).all():
         constraints.only(np.flatnonzero(labels >= 0)).require_whole_table()
-        raise PromiseError("Not even all rows as one group keep what is promised.")
+        raise PromiseError("All rows together, as one group, do not satisfy the promises. Lower the promises.")
     return labels
 
 
@@ -48,7 +51,10 @@ def merge_failing(
     seed: int = -1,
     measure: Measure = "height",
 ) -> NDArray[np.int64]:
-    """Merge until all stand or one is left: the smallest failing group first, or, with a seed, one that is drawn."""
+    """Merge until all groups are valid or one group remains.
+
+    The smallest invalid group merges first. With a seed, the next invalid group is drawn at random.
+    """
     step = 0
     while len(valid) > 1 and not valid.all():
         progress.check()
@@ -66,7 +72,7 @@ def _merge_some(
     step: int,
     measure: Measure,
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], int]:
-    """Merge until a quarter of the groups is gone: those that grew are then put into neighbourhoods anew."""
+    """Merge until a quarter of the groups is gone. Then the caller must compute the neighbourhoods again, because groups grew."""
     from kohort.kernels.clusters import merge_groups as merging
 
     groups = len(valid)
@@ -83,7 +89,7 @@ def _merge_some(
         groups * 3 // 4, seed, np.int64(step), np.empty_like(sensitive), progress.slot(),
     )  # fmt: skip
     left = goes_to == np.arange(groups)
-    while (goes_to[goes_to] != goes_to).any():  # what was merged into a group that was merged later
+    while (goes_to[goes_to] != goes_to).any():  # a group can merge into one that later merges into another
         goes_to = goes_to[goes_to]
     return merged(labels, goes_to), valid[left], int(next_step)
 
@@ -91,12 +97,15 @@ def _merge_some(
 def _neighbourhoods(
     points: Points, labels: NDArray[np.int64], sizes: NDArray[np.int64], head: NDArray[np.int64], tables: AxisTables
 ) -> NeighbourBoxes:
-    """The groups' boxes in neighbourhoods: the table of one row a group, cut until few are left together."""
+    """Return the boxes of the groups in neighbourhoods.
+
+    One row represents each group. Cuts divide these rows until a neighbourhood has few groups.
+    """
     from kohort.kernels.clusters import nearest_group as neighbours
     from kohort.kernels.core.group_boxes import box_costs
 
     groups, axes = len(sizes), len(points.axes)
-    near = cut_table(points.take(head), Constraints(Promise(k=2), groups), Progress(1), largest=TOGETHER)
+    near = cut_table(points.take(head), Constraints(Promise(k=2), groups), Progress(1), largest=NEIGHBOURHOOD)
     index_to_group = np.argsort(near, kind="stable")
     low, high = (ends[index_to_group] for ends in group_boxes(points, labels))
     costs = np.empty(groups, np.int64)

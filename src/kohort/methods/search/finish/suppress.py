@@ -1,7 +1,8 @@
-"""Suppression: rows that are left out so that the others lose less.
+"""Suppression: suppress rows so that the other rows lose less.
 
-First whole groups that may not stand, the smallest first, as many as the budget allows. Then, one after the other, the record
-whose removal lowers the total loss most; a record that is left out costs 1 per cell, and its group must still stand.
+First whole invalid groups, the smallest first, as many as the budget allows. Then single rows, each time the row whose
+suppression lowers the total loss most. Every cell of a suppressed row counts as a loss of 1. The group of a suppressed row must
+stay valid.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from kohort.progress import Progress
 
 
 def suppress_failing(constraints: Constraints, labels: NDArray[np.int64], budget: int) -> NDArray[np.int64]:
-    """Leave out groups that may not stand, the smallest first, ties lowest number, while they fit into the budget."""
+    """Suppress invalid groups while they fit into the budget, the smallest first; ties go to the lowest number."""
     valid = constraints.valid_groups(labels)
     if valid.all() or not budget:
         return labels
@@ -30,7 +31,7 @@ def suppress_failing(constraints: Constraints, labels: NDArray[np.int64], budget
 def suppress_records(
     points: Points, constraints: Constraints, labels: NDArray[np.int64], budget: int, progress: Progress
 ) -> NDArray[np.int64]:
-    """Leave out at most `budget` records, each time the one without which the release loses least."""
+    """Suppress at most `budget` rows, each time the row whose suppression lowers the total loss most."""
     from kohort.kernels.clusters import suppress_records as kernels
 
     rows, first = grouped_rows(labels)
@@ -45,6 +46,6 @@ def suppress_records(
         points.kernel_tables(), constraints.rules, constraints.tally(), members, constraints.beyond_k, budget, progress.slot()
     )
     progress.check()
-    left = labels.copy()
-    left[rows[gone]] = -1
-    return left
+    remaining = labels.copy()
+    remaining[rows[gone]] = -1
+    return remaining

@@ -1,4 +1,4 @@
-"""After the method: its groups improved, round by round, by what the user wants to keep. No group ever breaks the promise."""
+"""Improvement: after a method has run, lower the loss of its groups by the objective of the job. All groups stay valid."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ def improve(
     progress: Progress,
     count: SweepCount | None = None,
 ) -> NDArray[np.int64]:
-    """Groups that lose less by the points' objective, or the same ones; -1 stays out. `count` is told the sweeps."""
+    """Return groups with less loss by the objective of the points, or the same groups.
+
+    Rows with the label -1 stay suppressed. The number of sweeps is added to `count`.
+    """
     kept = np.flatnonzero(labels >= 0)
     if not rounds or not len(kept):
         return labels

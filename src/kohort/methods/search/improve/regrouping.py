@@ -1,8 +1,8 @@
-"""Improvement by regrouping: sweep after sweep, pools of a few groups are cut anew, and what loses less is kept.
+"""Improvement by regrouping: in every sweep, pools of a few groups are cut again, and the cut with less loss is kept.
 
-In each sweep the groups are put into cells of near ones, each time others, and the cells are worked on side by side. Early
-sweeps let a pool become a little dearer, later ones do not: that leads out of arrangements in which no pool by itself can be
-better. The result is the best that was seen at the end of a sweep, and ends early once sweeps find nothing better.
+Each sweep divides the groups into different cells of neighbouring groups. The cells are processed in parallel. Early sweeps
+accept a pool that costs slightly more; later sweeps do not. This leaves local optima, in which no single pool can be improved.
+The result is the best state at the end of a sweep. The search ends early when sweeps find nothing better.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from kohort.kernels.cuts.cut_workspace import CutWorkspace
     from kohort.kernels.cuts.gain_cuts import Promised
 
-SWEEPS = 10  # of a round, times the root of the mean size: larger groups are fewer, and need more sweeps to settle
+SWEEPS = 10  # per round, times the square root of the mean group size: larger groups are fewer and need more sweeps
 MOST_SWEEPS = 150
 TINY, SMALL = 500, 10_000  # rows
-CELL = 500  # groups in a cell, at most
-POOL = 8_192  # records in a pool, at most
-PARTNERS, NEARBY, TRIES, NOISE = 3, 4, 4, 0.25
-TOLERANCE = 0.02  # of the first sweep; none is left after three quarters of them
-IDLE = 3  # sweeps without gain, and without tolerance, after which nothing more is expected
-HOPELESS = 0.9995  # of the cost at the beginning
+CELL = 500  # largest number of groups in a cell
+POOL = 8_192  # largest number of rows in a pool
+PARTNERS, NEARBY, TRIES, NOISE = 3, 4, 4, 0.25  # see `kohort.kernels.clusters.regrouping.Search`
+TOLERANCE = 0.02  # share by which a pool may cost more in the first sweep; falls to 0 after three quarters of the sweeps
+IDLE = 3  # stop after this many sweeps without gain and without tolerance
+NO_GAIN = 0.9995  # stop early if the cost is still above this share of the first cost
 
 
 def regroup(
@@ -49,10 +49,10 @@ def regroup(
     progress: Progress,
     count: SweepCount,
 ) -> NDArray[np.int64]:
-    """Groups that lose less, or the same ones. Every row has a label."""
+    """Return groups with less loss, or the same groups. Every row must have a label."""
     tables = points.costs()
     best, least, idle = labels, total_cost(points, labels, tables), 0
-    begun = least
+    first_cost = least
     sweeps = rounds * _sweeps(points.rows, int(labels.max()) + 1)
     regrouper = _Regrouper(points, constraints)
     progress.begin_improving(least)
@@ -68,24 +68,27 @@ def regroup(
         if cost < least:
             progress.improved(least - cost)
             best, least = labels, cost
-        if idle == IDLE or not least or _is_hopeless(points.rows, sweep / sweeps, least / begun):
+        if idle == IDLE or not least or _gains_nothing(points.rows, sweep / sweeps, least / first_cost):
             break
     return best
 
 
-def _is_hopeless(rows: int, done: float, left: float) -> bool:
-    """Whether hardly anything was gained in a quarter of the sweeps: promises that are hard to keep leave no choice."""
-    return rows >= TINY and done >= 0.25 and left > HOPELESS
+def _gains_nothing(rows: int, done: float, left: float) -> bool:
+    """Return whether a quarter of the sweeps gained almost nothing. This happens if the promises leave hardly any choice."""
+    return rows >= TINY and done >= 0.25 and left > NO_GAIN
 
 
 def _sweeps(rows: int, groups: int) -> int:
-    """How many a round has. Tables of a few thousand rows take little time, so they get more; a few hundred soon settle."""
+    """Return the number of sweeps in a round.
+
+    Tables of a few thousand rows get more sweeps, because they take little time. Tables of a few hundred rows converge quickly.
+    """
     often = min(5, 1 + SMALL // rows) if rows >= TINY else 1
     return often * min(MOST_SWEEPS, round(SWEEPS * math.sqrt(rows / groups)))
 
 
 class _Regrouper:
-    """What every sweep needs of the table, and workspaces that tasks hand on."""
+    """The table data that every sweep needs, and workspaces that tasks reuse."""
 
     def __init__(self, points: Points, constraints: Constraints) -> None:
         self._points, self._constraints, self._tables = points, constraints, points.costs()
@@ -102,7 +105,7 @@ class _Regrouper:
         self._spare.append(spare)
 
     def sweep(self, labels: NDArray[np.int64], tolerance: float, seed: int, progress: Progress) -> NDArray[np.int64]:
-        """Labels after a pool was opened around every group."""
+        """Cut a pool around every group again and return the new labels."""
         from kohort.kernels.clusters.regrouping import Search, improve_cell
 
         points, constraints = self._points, self._constraints
@@ -133,7 +136,10 @@ class _Regrouper:
 
 
 def cells_of(points: Points, order: NDArray[np.int64], first: NDArray[np.int64], seed: int) -> list[NDArray[np.int64]]:
-    """Groups in cells of near ones: a row drawn from each group, and these cut by axes that count as much as is drawn."""
+    """Divide the groups into cells of neighbouring groups.
+
+    One random row of each group represents it. Cuts with random weights of the axes divide these rows into cells.
+    """
     groups = len(first) - 1
     if groups <= CELL:
         return [np.arange(groups)]

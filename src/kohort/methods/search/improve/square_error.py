@@ -1,13 +1,15 @@
-"""Improvement of a partition for microaggregation: less square error, with groups that keep the promise throughout.
+"""Improvement of groups for microaggregation: lower the square error while all groups stay valid.
 
-Ours: a variable neighbourhood search (Mladenovic, Hansen 1997). Each group in turn, in random order, is pooled with some of
-its nearest. Rows move and swap until none gains; then, twice, the pool is grouped anew, from random rows that take their
-nearest, into as many groups, one fewer or one more, or by a few random swaps, and settles again. The best is kept; in early
-sweeps something worse by up to a fiftieth, as in threshold accepting (Dueck, Scheuer 1990). The best of all is returned.
+kohort's own search, a variable neighbourhood search (Mladenovic, Hansen 1997). Each group in random order is pooled with some of
+its nearest groups. Rows move and swap between the groups of the pool until no move lowers the error. Then, twice, the pool is
+changed and improved again. It is changed by a few random swaps, or it is grouped again from random rows and their nearest rows,
+into the same number of groups, one fewer or one more. The best result is kept. Early sweeps accept a result that is worse by up
+to 2 %, as in threshold accepting (Dueck, Scheuer 1990). The best state of all sweeps is returned.
 
-Distances are those of `mdav`: numbers in standard deviations of the whole table, where all columns are numbers and none is
-missing; else section 1 of ALGORITHMS.md, squared on each axis. A column's weight counts on the square. Where columns are
-categories or values are missing, a group's error is that of its pairs: for numbers the two are the same.
+Distances are those of `mdav`. If all columns are numbers without missing values, numbers are divided by their standard deviation
+in the whole table. Otherwise the distances of `centroid_features` are squared on each axis. The weight of a column multiplies the
+square. If there are categories or missing values, the error of a group is computed from the distances of its pairs of rows. For
+numbers this gives the same error.
 """
 
 from __future__ import annotations
@@ -36,16 +38,18 @@ if TYPE_CHECKING:
     from kohort.kernels.centroids.square_pool import PromiseCheck, SquarePool
     from kohort.kernels.core.promise_rules import Whole
 
-SWEEPS = 20  # of a round, over all groups, with pools of up to ROWS; fewer with larger ones
-SMALL = 10_000  # rows: smaller tables are swept up to three times as often if only k is asked, as luck counts more, time less
-LOOSE = 0.02  # by which part of its error a pool may become worse, at first
-NOISE = 1e-9  # of the error: a smaller gain is none
+SWEEPS = 20  # sweeps over all groups in a round, with pools of up to ROWS rows; fewer sweeps with larger pools
+SMALL = (
+    10_000  # rows: smaller tables get up to three times as many sweeps if k is the only promise, because sweeps are fast there
+)
+TOLERANCE = 0.02  # share by which the error of a pool may grow in the first sweeps
+NOISE = 1e-9  # share of the error; a smaller gain is rounding noise
 AT_ONCE = 4  # sweeps with the same neighbours
-NEIGHBOURS = 18  # of a group, from which its pool is drawn
-TOGETHER = 12  # groups in a pool
-ROWS = 160  # in a pool, unless k asks for more
-MOST_ROWS = 3000  # in a pool: it needs memory and time by the square
-INNERMOST = 8  # groups in a box that is not halved further
+NEIGHBOURS = 18  # neighbours of a group from which its pool is drawn
+POOL_GROUPS = 12  # groups in a pool
+ROWS = 160  # rows in a pool, unless k needs more
+MOST_ROWS = 3000  # largest number of rows in a pool; memory and time grow with its square
+INNERMOST = 8  # groups in a box of the search tree that is not halved further
 
 Labels = NDArray[np.int64]
 
@@ -59,21 +63,24 @@ def improve_square_error(
     progress: Progress,
     count: SweepCount | None = None,
 ) -> Labels:
-    """The same rows in groups of no more square error, numbered from 0; rows with -1 stay out. Ends if a round gains nothing."""
+    """Return groups with less square error, or with the same, numbered from 0. The search ends when a round gains nothing.
+
+    Rows with the label -1 stay suppressed. The number of sweeps is added to `count`.
+    """
     labels = merged(labels)
     if rounds < 1 or np.count_nonzero(labels >= 0) < 2 * constraints.k:
         return labels
     pool_rows = min(max(ROWS, 3 * constraints.k), MOST_ROWS)
     best = _cut_large(points, constraints, labels, pool_rows // 2, progress)
     search = _Search(points, constraints, pool_rows, progress)
-    often = 1 if constraints.beyond_k else min(3, 1 + SMALL // points.rows)  # asking a promise takes longer than all else
+    often = 1 if constraints.beyond_k else min(3, 1 + SMALL // points.rows)  # checking other promises takes most of the time
     sweeps = max(1, SWEEPS * often * ROWS // pool_rows)
     for number in range(rounds):
         before, labels, gained, most = best, best, 0.0, 0.0
         for sweep in range(0, sweeps, AT_ONCE):
             after = min(sweep + AT_ONCE, sweeps)
             seeds = [own_seed(seed, number * sweeps + each) for each in range(sweep, after)]
-            labels, gain = search.improve(labels, seeds, LOOSE * max(0.0, 1 - after / (0.8 * sweeps)))
+            labels, gain = search.improve(labels, seeds, TOLERANCE * max(0.0, 1 - after / (0.8 * sweeps)))
             gained += gain
             if count is not None:
                 count.ran += after - sweep
@@ -85,7 +92,7 @@ def improve_square_error(
 
 
 def _cut_large(points: Points, constraints: Constraints, labels: Labels, largest: int, progress: Progress) -> Labels:
-    """Groups of more rows than a pool has room for are cut as Mondrian does: no part has a larger error than the whole."""
+    """Cut groups that are too large for a pool with Mondrian's cuts. This never raises the square error."""
     by_group, first = grouped_rows(labels)
     labels, groups = labels.copy(), len(first) - 1
     for group in np.flatnonzero(np.diff(first) > max(largest, 2 * constraints.k - 1)).tolist():
@@ -98,7 +105,7 @@ def _cut_large(points: Points, constraints: Constraints, labels: Labels, largest
 
 
 class _Search:
-    """What the sweeps over one table share."""
+    """Data and scratch arrays that all sweeps over one table share."""
 
     def __init__(self, points: Points, constraints: Constraints, pool_rows: int, progress: Progress) -> None:
         from kohort.kernels.centroids.centroids import Space
@@ -108,8 +115,8 @@ class _Search:
         self.space: Space = Space(values, np.arange(points.rows), np.ones(len(points.axes)), shape, runs / UNIT, power)
         self._progress = progress
         self.error = 0.0
-        """About that of the groups last seen."""
-        most = TOGETHER + 3  # some are split
+        """Approximate square error of the groups before the last call of `improve`."""
+        most = POOL_GROUPS + 3  # room for groups that are split
         rows, group = np.empty((2, pool_rows), np.int64)
         sizes, seeds = np.empty((2, most), np.int64)
         pairs, inverse, to = np.empty((3, most))
@@ -121,8 +128,11 @@ class _Search:
             constraints.k, constraints.beyond_k, constraints.rules, constraints.tally(), sensitive, mine
         )
 
-    def improve(self, labels: Labels, seeds: Sequence[int], loose: float) -> tuple[Labels, float]:
-        """Find neighbours, then pool every group with its own, once for each seed. Returns the groups, and what was gained."""
+    def improve(self, labels: Labels, seeds: Sequence[int], tolerance: float) -> tuple[Labels, float]:
+        """Find the neighbours of all groups, then improve a pool around every group, once for each seed.
+
+        Return the groups and the gain.
+        """
         from kohort.kernels.centroids import square_search as kernels
         from kohort.kernels.centroids.centroids import ClusterMembers
         from kohort.kernels.centroids.square_search import TRIES
@@ -136,7 +146,7 @@ class _Search:
         pool_rows = len(self.pool.rows)
         kernels.describe(self.space, members, middles, spread, np.empty(int(sizes.max())))
         self.error = float(spread.sum())
-        near = self._near(middles, state)
+        near = self._neighbours(middles, state)
         sizes = np.concatenate([sizes, np.zeros(room - groups, np.int64)])
         order, taken, best = (np.empty(size, np.int64) for size in (groups, len(self.pool.sizes), pool_rows))
         scratch = order, taken, best, np.empty(pool_rows)
@@ -145,7 +155,7 @@ class _Search:
         for seed in seeds:
             found = members, near, spread, sizes
             used, gain = kernels.sweep(
-                self.space, self.promise_check, self.pool, *found, *scratch, TOGETHER, used, loose, seed, state
+                self.space, self.promise_check, self.pool, *found, *scratch, POOL_GROUPS, used, tolerance, seed, state
             )
             gained += gain
         self._progress.check()
@@ -153,8 +163,8 @@ class _Search:
         kernels.unchain(members, changed)
         return merged(changed), gained
 
-    def _near(self, middles: NDArray[np.float64], state: NDArray[np.int64]) -> Labels:
-        """The nearest groups of each."""
+    def _neighbours(self, middles: NDArray[np.float64], state: NDArray[np.int64]) -> Labels:
+        """Return the nearest groups of each group."""
         from kohort.kernels.centroids.centroid_tree import build
         from kohort.kernels.centroids.square_search import update_neighbourhood
 
@@ -178,12 +188,12 @@ def _empty_nest(groups: int, axes: int) -> Nest:
 
 
 def _roots(points: Points) -> tuple[float, ...]:
-    """What makes the square of a distance count by its column's weight."""
+    """Return the square roots of the weights. They make the square of a distance proportional to the weight of its column."""
     return tuple(map(math.sqrt, points.weights))
 
 
 def _indices(points: Points) -> NDArray[np.float64]:
-    """(rows, axes): where numbers lie, -1 = missing; the codes of categories."""
+    """Return positions of numbers (-1 if missing) and codes of categories, of shape (rows, axes)."""
     by_deviation = all(isinstance(axis, NumericAxis) for axis in points.axes) and not any(points.some_missing)
     values = points.codes.astype(np.float64)
     for number, (axis, root) in enumerate(zip(points.axes, _roots(points), strict=True)):

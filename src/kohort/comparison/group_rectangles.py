@@ -1,4 +1,4 @@
-"""The classes of two quasi-identifiers as rectangles: what single-dimensional and multidimensional cuts make of one table."""
+"""Chart of groups on two quasi-identifiers as rectangles. It shows how single-dimensional and multidimensional cuts differ."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from kohort.progress import Progress
 from kohort.publishing.boxes import boxes_of
 from kohort.report.comparison_charts import Box, boxes
 
-DRAWN = ("mondrian-1d", "mondrian", "auto")  # as paper 002 draws them, and the default
-MOST_ROWS = 100_000  # for which the default is drawn too: a picture should not take longer than what it shows
+DRAWN = ("mondrian-1d", "mondrian", "auto")  # the two methods that Murthy, Srinivas draw, and the default
+MOST_ROWS = 100_000  # the default is not drawn for larger tables, because the chart would take too long
 MOST_TICKS = 6
 
 
 def two_columns(table: pa.Table, job: Job, k: int) -> tuple[str, str]:
-    """(SVG, caption) of the two quasi-identifiers with most values; empty if there are no two.
+    """Return the chart of the two quasi-identifiers with most distinct values, as (SVG, caption).
 
-    Ticks stand at values that at least k records hold.
+    Both are empty if there are fewer than two quasi-identifiers. Ticks are only at values that at least k rows have.
     """
     names = _widest_two(table, job.names("quasi"))
     if names is None:
@@ -48,8 +48,8 @@ def two_columns(table: pa.Table, job: Job, k: int) -> tuple[str, str]:
         )
     if not drawn:
         return "", ""
-    facts = f"Classes on {names[0]} and {names[1]} alone at k={k:,}, in the order of their values"
-    return boxes(drawn, names, (ticks[0], ticks[1])), facts
+    caption = f"Groups if {names[0]} and {names[1]} are the only quasi-identifiers, at k = {k:,}. Values are evenly spaced."
+    return boxes(drawn, names, (ticks[0], ticks[1])), caption
 
 
 def _widest_two(table: pa.Table, quasi: Sequence[str]) -> tuple[str, str] | None:
@@ -61,7 +61,7 @@ def _widest_two(table: pa.Table, quasi: Sequence[str]) -> tuple[str, str] | None
 
 
 def _partitioned(table: pa.Table, job: Job, names: tuple[str, str], method: str, k: int) -> MemoryPartition:
-    """The groups of the table with these two quasi-identifiers and nothing promised but k."""
+    """Return the groups of the table with only these two quasi-identifiers and only the promise k."""
     facts = job.to_dict()
     columns = {name: facts["columns"][name] for name in names}
     own = Job.build(
@@ -73,11 +73,11 @@ def _partitioned(table: pa.Table, job: Job, names: tuple[str, str], method: str,
 
 
 def _ticks(axis: Axis, codes: NDArray[np.unsignedinteger], k: int) -> dict[float, str]:
-    """A few places along the axis, with what is published there; leaves of a tree have no room for their names."""
-    often = np.flatnonzero(np.bincount(codes, minlength=axis.size)[1:] >= k) + 1
-    if not isinstance(axis, NumericAxis) or not len(often):
+    """Return positions of ticks on an axis with their texts. A tree axis has none, because its names are too long."""
+    frequent = np.flatnonzero(np.bincount(codes, minlength=axis.size)[1:] >= k) + 1
+    if not isinstance(axis, NumericAxis) or not len(frequent):
         return {}
-    wanted = np.linspace(often[0], often[-1], min(MOST_TICKS, len(often)))
-    chosen = np.unique(often[np.abs(often - wanted[:, np.newaxis]).argmin(axis=1)])
+    even = np.linspace(frequent[0], frequent[-1], min(MOST_TICKS, len(frequent)))
+    chosen = np.unique(frequent[np.abs(frequent - even[:, np.newaxis]).argmin(axis=1)])
     texts = axis.label(chosen, chosen, None).to_pylist()
     return dict(zip(chosen.tolist(), map(str, texts), strict=True))
