@@ -73,7 +73,7 @@ def test_what_the_error_advises_can_be_kept(asked):
     name = next(iter(asked))
     with pytest.raises(PromiseError) as told:
         kohort.anonymize(WARD, **{**ROLES, **asked})
-    advised = re.search(rf"Ask for (?:{name}=)?(\d+(?:\.\d+)?) or", str(told.value))
+    advised = re.search(rf"(?:Ask for {name}=|Set {name} to )(\d+(?:\.\d+)?) or", str(told.value))
     assert advised, str(told.value)
     strongest = float(advised[1]) if name in ("alpha", "entropy_l") else int(advised[1])
     assert kohort.anonymize(WARD, **{**ROLES, name: strongest}).evidence.passed

@@ -168,7 +168,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "named alpha": ({"sensitive": "s", "alpha": {"x": 2}}, "alpha must be greater than 0"),
     "weak l": ({"sensitive": "s", "l": 1}, "l must be at least 2"),
     "t=0": ({"sensitive": "s", "t": 0}, "t must be greater than 0"),
-    "recursive": ({"sensitive": "s", "recursive_l": "3"}, "recursive_l must be two numbers, l and c: 3,2"),
+    "recursive": ({"sensitive": "s", "recursive_l": "3"}, "recursive_l must be two numbers, l and c, such as 3,2"),
     "weak recursive": ({"sensitive": "s", "recursive_l": (1, 2)}, "an l of at least 2"),
     "no secret": ({"l": 3}, "l speaks of sensitive columns, and none is named"),
     "not secret": ({"columns": {"a": {"role": "quasi", "l": 3}}}, "'a' is quasi: l only serves sensitive columns"),
