@@ -84,9 +84,9 @@ def test_declared_types():
 @pytest.mark.parametrize(
     ("values", "kind", "message"),
     [
-        (["1", RARE, RARE], "integer", "2 value.s. are not integer numbers, the first at row 2"),
-        (["1", "2", "1.5"], "integer", "1 value.s. are not integer"),
-        ([1.0, 2.5], "integer", "1 value.s. are not integer numbers, the first at row 2"),
+        (["1", RARE, RARE], "integer", "2 value.s. are not whole numbers, the first at row 2"),
+        (["1", "2", "1.5"], "integer", "1 value.s. are not whole numbers"),
+        ([1.0, 2.5], "integer", "1 value.s. are not whole numbers, the first at row 2"),
         (["1", "0x10"], "decimal", "the first at row 2"),
         (["1", "1e999"], "decimal", "1 value.s. are infinite, the first at row 2"),
         ([1.0, float("-inf")], None, "1 value.s. are infinite, the first at row 2"),

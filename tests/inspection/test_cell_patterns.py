@@ -18,9 +18,9 @@ CONTENTS = {
 }
 
 
-@pytest.mark.parametrize("what", CONTENTS)
-def test_what_reaches_a_person_is_an_identifier_whatever_its_name(what):
-    table = pa.table({"x": CONTENTS[what], "age": [str(20 + n % 7) for n in range(40)]})
+@pytest.mark.parametrize("described", CONTENTS)
+def test_cells_that_identify_people_are_identifiers_whatever_the_column_name(described):
+    table = pa.table({"x": CONTENTS[described], "age": [str(20 + n % 7) for n in range(40)]})
     inspection = kh.inspect(table)
     assert roles(inspection)["x"] == "identifier"
-    assert inspection.profiles[0].contents.described() == what
+    assert inspection.profiles[0].contents.described() == described

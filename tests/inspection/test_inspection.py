@@ -1,4 +1,4 @@
-"""`kohort inspect`: its suggestions are safe, run unchanged, and no cell is shown."""
+"""`kohort inspect`: the suggested jobs are safe and run unchanged, and no cell is shown."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def kohort(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
-# --- the public tables: inspect, anonymize with the job unchanged, audit
+# --- public tables: inspect, anonymize with the unchanged job, audit
 
-PUBLIC = {  # roles that the README of each table gives; what it leaves open is left open here
+PUBLIC = {  # roles named in the README of each table; other columns may have any role
     "adult/adult_with_missing.csv.gz": {
         "quasi": "age workclass education marital-status race sex native-country occupation",
         "sensitive": "class",
@@ -49,21 +49,21 @@ PUBLIC = {  # roles that the README of each table gives; what it leaves open is 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PUBLIC)
-def test_public_tables_run_with_the_written_job(public_data, tmp_path, name):
+def test_suggested_job_of_a_public_table_runs_unchanged(public_data, tmp_path, name):
     source, job, release = public_data / name, tmp_path / "job.toml", tmp_path / "release.csv"
     found = kohort("inspect", source, "-o", job, "--trees", tmp_path / "trees", "--json")
     assert found.returncode == 0, found.stderr
-    told = json.loads(found.stdout)
-    suggested = {column["name"]: column["role"] for column in told["columns"]}
+    facts = json.loads(found.stdout)
+    suggested = {column["name"]: column["role"] for column in facts["columns"]}
     expected = {column: role for role, columns in PUBLIC[name].items() for column in columns.split()}
     assert {column: suggested[column] for column in expected} == expected
-    assert all(column["reason"] for column in told["columns"])
-    method = "auto" if name.startswith("cmc/") else "mondrian"  # quick
+    assert all(column["reason"] for column in facts["columns"])
+    method = "auto" if name.startswith("cmc/") else "mondrian"  # mondrian is fast on large tables
     assert kohort("anonymize", source, "-o", release, "--job", job, "--method", method).returncode == 0
     assert kohort("audit", release, "--job", job).returncode == 0
 
 
-def test_a_hospital_is_understood():
+def test_roles_and_types_of_a_hospital_table():
     inspection = kh.inspect(kh.datasets.hospital(2000).table)
     assert roles(inspection) == {
         "name": "identifier",
@@ -75,28 +75,60 @@ def test_a_hospital_is_understood():
         "diagnosis": "sensitive",
         "cost": "sensitive",
     }
-    kinds = {one.name: one.value_type for one in inspection.profiles}
-    assert (kinds["birth_date"], kinds["age"], kinds["zip"], kinds["cost"]) == ("date", "integer", "text", "decimal")
+    types = {one.name: one.value_type for one in inspection.profiles}
+    assert (types["birth_date"], types["age"], types["zip"], types["cost"]) == ("date", "integer", "text", "decimal")
     assert inspection.suggestions[4].rule == Prefix(lengths=(4, 3, 2, 1))
+
+
+# --- the printed report
+
+
+def test_report_starts_with_unique_rows_and_the_next_step_and_ends_with_the_columns():
+    lines = kh.inspect(kh.datasets.hospital(2000).table).lines()
+    assert lines[0].startswith("2,000 of 2,000 rows are unique: no other row has the same quasi-identifiers. Anyone who knows")
+    assert lines[1].startswith("Next: check the suggested roles")
+    header = next(
+        number for number, line in enumerate(lines) if line.split()[:5] == ["column", "type", "distinct", "unique", "missing"]
+    )
+    assert [line.split()[0] for line in lines[header + 1 :]] == [
+        "name", "birth_date", "age", "sex", "zip", "occupation", "diagnosis", "cost",
+    ]  # fmt: skip
+
+
+def test_report_of_a_table_without_unique_rows_gives_the_smallest_group():
+    table = pa.table({"age": ["31"] * 20 + ["32"] * 7, "sex": ["f"] * 27})
+    assert kh.inspect(table).lines()[0] == (
+        "0 of 27 rows are unique: in the smallest group, 7 rows have the same quasi-identifiers (k = 7)."
+    )
+
+
+def test_report_without_quasi_identifiers_says_what_to_do():
+    table = pa.table({"name": [f"Ann {letter}ohn" for letter in "ABCDEFGHIJ"], "e": pa.nulls(10, pa.string())})
+    inspection = kh.inspect(table)
+    assert inspection.lines()[0].endswith('Give at least one column role = "quasi".')
+    assert "no quasi-identifier recognised" in repr(inspection)
+
+
+# --- any table
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**9))
 def test_every_suggested_job_runs_and_shows_no_cell(seed):
-    chance = random.Random(seed)
-    rows = chance.randrange(5, 80)
+    rng = random.Random(seed)
+    rows = rng.randrange(5, 80)
     makers = {
-        "ages": lambda: str(chance.randrange(90)),
-        "when": lambda: f"{chance.randrange(1, 29):02d}/{chance.randrange(1, 13):02d}/{chance.randrange(1950, 2020)}",
-        "pay": lambda: f"{chance.randrange(1, 9)},{chance.randrange(100, 999)}",
-        "band": lambda: chance.choice(["0-9", "10-19", "20-29", "30+"]),
-        "zip": lambda: f"{chance.randrange(99999):05d}",
-        "icd code": lambda: f"{chance.choice('ABCDE')}{chance.randrange(10, 99)}.{chance.randrange(9)}",
-        'odd, "name"\n💉': lambda: chance.choice(["a", "b", "?", None]),
-        "select": lambda: chance.choice([True, False]),
-        "income": lambda: chance.random() * 1e5,
+        "ages": lambda: str(rng.randrange(90)),
+        "when": lambda: f"{rng.randrange(1, 29):02d}/{rng.randrange(1, 13):02d}/{rng.randrange(1950, 2020)}",
+        "pay": lambda: f"{rng.randrange(1, 9)},{rng.randrange(100, 999)}",
+        "band": lambda: rng.choice(["0-9", "10-19", "20-29", "30+"]),
+        "zip": lambda: f"{rng.randrange(99999):05d}",
+        "icd code": lambda: f"{rng.choice('ABCDE')}{rng.randrange(10, 99)}.{rng.randrange(9)}",
+        'odd, "name"\n💉': lambda: rng.choice(["a", "b", "?", None]),
+        "select": lambda: rng.choice([True, False]),
+        "income": lambda: rng.random() * 1e5,
     }
-    chosen = chance.sample(sorted(makers), chance.randrange(1, len(makers)))
+    chosen = rng.sample(sorted(makers), rng.randrange(1, len(makers)))
     columns = {name: [makers[name]() for _ in range(rows)] for name in chosen}
     columns["remark"] = [f"{RARE} {n}" if n == 3 else "all is well" for n in range(rows)]
     table = pa.table(columns)
@@ -112,7 +144,7 @@ def test_every_suggested_job_runs_and_shows_no_cell(seed):
 
 
 @pytest.mark.parametrize("rows", [1, 2])
-def test_tiny_tables(rows):
+def test_tables_of_one_and_two_rows(rows):
     table = pa.table(
         {"age": ["31", "32"][:rows], "zip": ["01234", "01235"][:rows]},
         schema=pa.schema([("age", pa.string()), ("zip", pa.string())]),
@@ -146,7 +178,7 @@ def test_wrong_requests(tmp_path, monkeypatch, arguments):
 
 
 @pytest.mark.parametrize("line", ["31,female,01234,flu", "a@b.example,x,y,z", "Ada,1907-03-04,x,y"])
-def test_a_header_that_is_a_record_is_not_shown(tmp_path, line):
+def test_header_that_looks_like_a_row_is_not_shown(tmp_path, line):
     (tmp_path / "t.csv").write_text(f"{line}\n{line}\n", encoding="utf-8")
     found = kohort("inspect", tmp_path / "t.csv")
     assert found.returncode == 2
@@ -154,18 +186,18 @@ def test_a_header_that_is_a_record_is_not_shown(tmp_path, line):
     assert not any(cell in found.stderr + found.stdout for cell in line.split(",") if len(cell) > 1)
 
 
-def test_years_and_counts_may_be_names(tmp_path):
+def test_years_and_small_numbers_may_be_column_names(tmp_path):
     (tmp_path / "t.csv").write_text("id,2019,2020,0,1\n" + "7,1,2,3,4\n" * 9, encoding="utf-8")
     assert kh.inspect(tmp_path / "t.csv").rows == 9
 
 
 @pytest.mark.parametrize("table", [pa.table({}), pa.table({"age": pa.array([], pa.int64())})])
-def test_a_table_of_nothing(table):
+def test_empty_table_is_an_error(table):
     with pytest.raises(KohortError, match="The table has no"):
         kh.inspect(table)
 
 
-def test_a_header_that_stands_among_its_values(tmp_path):
+def test_header_that_also_occurs_as_values_is_an_error(tmp_path):
     (tmp_path / "t.csv").write_text("Maier,weiblich,Berlin,Grippe\n" * 3, encoding="utf-8")
     with pytest.raises(RequestError, match="looks like a row") as caught:
         kh.inspect(tmp_path / "t.csv")

@@ -1,4 +1,4 @@
-"""The suggested job file: promises it offers, trees it names, how it is written."""
+"""The suggested job file: settings it offers, tree files, and how it is written."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ from kohort.errors import RequestError
 from tests.inspection.inspected import visits
 
 
-def test_ambiguous_dates_and_commas_are_guessed_and_marked():
+def test_ambiguous_dates_and_commas_are_marked_as_guesses():
     table = pa.table({"born": ["01/02/1960", "03/04/1970"] * 10, "age": ["1,234", "2,345"] * 10})
     text = kh.inspect(table).to_toml()
     assert re.search(r'format = "DD/MM/YYYY"  # guess', text)
-    assert re.search(r"guess: .*comma marks decimals is guessed", text)
+    assert re.search(r"guess: .*comma separates decimals is a guess", text)
     assert kh.anonymize(table, kh.Job.from_toml(text)).evidence.passed
 
 
-# --- what could be asked beside: commented lines, each of which runs
+# --- further settings that are offered as commented lines
 
 
 def offers(text: str) -> list[str]:
+    """Return the commented settings of a job."""
     return [line for line in text.splitlines() if re.match(r"# \w+ = ", line)]
 
 
 def taken(text: str, *lines: str) -> str:
-    """The job with these lines uncommented."""
+    """Return the job with these lines uncommented."""
     return "\n".join(line.removeprefix("# ") if line in lines else line for line in text.splitlines())
 
 
@@ -51,13 +52,13 @@ OFFERING = {
 
 @pytest.mark.parametrize("trees", [False, True])
 @pytest.mark.parametrize("name", OFFERING)
-def test_every_offer_runs_by_itself(tmp_path, name, trees):
+def test_job_runs_with_each_offered_setting(tmp_path, name, trees):
     table = OFFERING[name]()
     kh.inspect(table).write(tmp_path / "job.toml", trees=tmp_path / "trees" if trees else None)
-    text, job = (tmp_path / "job.toml").read_text(encoding="utf-8"), tmp_path / "asked.toml"
+    text, job = (tmp_path / "job.toml").read_text(encoding="utf-8"), tmp_path / "changed.toml"
     grid = next(line for line in offers(text) if line.startswith("# ranges = "))
     for line in offers(text):
-        extra = [grid] if line.startswith("# step = ") else []  # which it says that it serves
+        extra = [grid] if line.startswith("# step = ") else []  # step works only with ranges = "grid", as its comment says
         job.write_text(taken(text, line, *extra), encoding="utf-8")
         assert kh.anonymize(table, job, method="mondrian").evidence.passed, line
     assert {line.split()[1] for line in offers(text)} >= {"ranges", "preset", "k", "step", "l", "hierarchy"}
@@ -67,7 +68,7 @@ def test_every_offer_runs_by_itself(tmp_path, name, trees):
     assert (release.evidence.passed, release.evidence.k >= 11) == (True, True)
 
 
-def test_numbers_are_offered_a_distance_that_knows_near_from_far():
+def test_numbers_are_offered_t_with_an_ordered_distance():
     table = kh.datasets.hospital(600).table
     text = kh.inspect(table).to_toml()
     line = next(line for line in offers(text) if line.startswith("# t = "))
@@ -90,7 +91,7 @@ def test_numbers_are_offered_a_distance_that_knows_near_from_far():
         (["1", "2", "3", "4"] * 75, 3),
     ],
 )
-def test_so_many_different_values_are_offered_as_are_spread_well(values, offered):
+def test_offered_l_counts_only_values_that_are_common_enough(values, offered):
     table = pa.table({"diagnosis": values, "age": [str(20 + n % 50) for n in range(300)]})
     lines = [line for line in offers(kh.inspect(table).to_toml()) if line.startswith("# l = ")]
     assert [int(line.split()[3]) for line in lines] == ([offered] if offered else [])
@@ -105,11 +106,11 @@ def test_so_many_different_values_are_offered_as_are_spread_well(values, offered
         ([f"{n % 100 / 50}" for n in range(300)], "0.1"),
         ([f"{n % 100 / 5000:.4f}" for n in range(300)], "0.001"),
         (["7"] * 300, None),
-        ([1e200 * (n % 20) for n in range(300)], None),  # no grid that could be written
+        ([1e200 * (n % 20) for n in range(300)], None),  # multiples of the step cannot be written exactly
         ([-(2**62) + 2**59 * (n % 16) for n in range(300)], "500000000000000000"),
     ],
 )
-def test_steps_are_round_and_about_a_twentieth_of_the_range(values, step):
+def test_offered_step_is_round_and_about_a_twentieth_of_the_range(values, step):
     table = pa.table({"height": values, "sex": ["f", "m"] * 150})
     inspection = kh.inspect(table)
     lines = [line for line in offers(inspection.to_toml()) if line.startswith("# step = ")]
@@ -119,7 +120,7 @@ def test_steps_are_round_and_about_a_twentieth_of_the_range(values, step):
         assert kh.anonymize(table, kh.Job.from_toml(taken(text, *lines))).evidence.passed
 
 
-def test_nothing_is_offered_that_the_table_cannot_keep():
+def test_settings_that_the_table_cannot_satisfy_are_not_offered():
     few = pa.table({"age": [str(20 + n) for n in range(9)], "sex": ["f", "m", "m"] * 3})
     assert not [line for line in offers(kh.inspect(few).to_toml()) if line.startswith("# preset")]
     vast = pa.table({"height": [1e200 * (n % 20) for n in range(300)], "age": ["31"] * 300})
@@ -130,7 +131,7 @@ def test_nothing_is_offered_that_the_table_cannot_keep():
 # --- files
 
 
-def test_the_written_job_names_its_trees_and_replaces_nothing(tmp_path, monkeypatch):
+def test_written_job_uses_its_trees_and_existing_files_are_not_replaced(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     sample = kh.datasets.hospital(400).table
     Path("sub").mkdir()
@@ -150,7 +151,7 @@ def test_the_written_job_names_its_trees_and_replaces_nothing(tmp_path, monkeypa
     inspection.write("sub/job.toml", trees="sub/trees", force=True)
 
 
-def test_column_names_that_are_no_file_names(tmp_path):
+def test_column_names_that_are_not_file_names_get_different_tree_files(tmp_path):
     names = ["zip/code", "zip:code", "../zip", "zip\ncode", "ZIP/CODE"]
     table = pa.table({name: [f"{n * 37 % 90000:05d}" for n in range(60)] for name in names})
     inspection = kh.inspect(table)
@@ -163,13 +164,13 @@ def test_column_names_that_are_no_file_names(tmp_path):
     assert kh.anonymize(table, job).evidence.passed
 
 
-def test_exact_coordinates_are_put_in_bands():
+def test_exact_coordinates_are_published_in_bands():
     table = pa.table({"lat": [f"{48 + n / 977:.5f}" for n in range(300)], "age": [str(n % 9) for n in range(300)]})
     release = kh.anonymize(table, kh.inspect(table).job)
     assert not any(f"{48 + n / 977:.5f}" in text for n in range(300) for text in set(release.table["lat"].to_pylist()))
 
 
-def test_a_role_can_be_changed_alone_in_the_file(tmp_path):
+def test_role_can_be_changed_without_other_changes(tmp_path):
     table = kh.datasets.hospital(300).table
     kh.inspect(table).write(tmp_path / "job.toml")
     text = (tmp_path / "job.toml").read_text(encoding="utf-8")
@@ -179,7 +180,7 @@ def test_a_role_can_be_changed_alone_in_the_file(tmp_path):
     assert not {"birth_date", "zip", "age"} & set(kh.anonymize(table, tmp_path / "job.toml").table.column_names)
 
 
-def test_an_interrupted_write_takes_everything_back(tmp_path, monkeypatch):
+def test_interrupted_write_leaves_no_files(tmp_path, monkeypatch):
     inspection = kh.inspect(kh.datasets.hospital(300).table)
 
     def interrupt(*_given):
@@ -191,6 +192,6 @@ def test_an_interrupted_write_takes_everything_back(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_names_of_fields_do_not_reach_the_job():
+def test_field_names_of_structs_are_not_in_the_job():
     table = pa.table({"s": pa.array([{"a\nb = 1": 1}] * 6), "age": ["1"] * 6, "sex": ["f"] * 6})
     assert kh.inspect(table).job.columns["s"].role == "drop"

@@ -42,6 +42,6 @@ def test_accounts_and_cards_are_not_money(name):
 @pytest.mark.parametrize(
     "name", ["genere", "civilité", "Landkreis", "città", "pays", "profesión", "état_civil", "fecha", "Anrede"]
 )
-def test_what_others_may_know_is_known_in_other_languages(name):
+def test_quasi_identifiers_are_recognised_in_other_languages(name):
     table = pa.table({name: [f"v{n % 3}" for n in range(200)], "age": [str(n % 9) for n in range(200)]})
     assert roles(kh.inspect(table))[name] == "quasi"

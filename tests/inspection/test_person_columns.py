@@ -1,4 +1,4 @@
-"""Several rows of one person: which column identifies persons."""
+"""Tables in which a person has several rows: which column identifies people."""
 
 from __future__ import annotations
 
@@ -7,50 +7,46 @@ import random
 import pytest
 
 import kohort as kh
-from kohort.inspection.roles import Suggestion
-from tests.inspection.inspected import all_shown, roles, visits
+from tests.inspection.inspected import all_shown, reasons, roles, visits
 
 
-def said_of(inspection: kh.Inspection, name: str) -> Suggestion:
-    return next(said for one, said in zip(inspection.profiles, inspection.suggestions, strict=True) if one.name == name)
-
-
-def test_the_column_that_tells_persons_apart_becomes_the_unit_and_the_job_counts_them():
+def test_column_that_identifies_people_becomes_the_unit():
     table = visits()
     inspection = kh.inspect(table)
     assert roles(inspection)["patient"] == "unit"
     assert (inspection.unit, inspection.repeating) == ("patient", ())
-    assert "600 rows have 150 values, those of one value alike in 'age' and 'sex'" in said_of(inspection, "patient").reason
+    evidence = "600 rows have 150 values, and rows with the same value agree in 'age' and 'sex'."
+    assert evidence in reasons(inspection)["patient"]
     shown = all_shown(inspection) + inspection.to_toml()
-    assert "k counts persons: 150 in 600 rows" in shown
+    assert "k counts people: 150 people in 600 rows" in shown
     assert "counts rows" not in shown
     release = kh.anonymize(table, inspection.job, method="mondrian")
     assert release.evidence.passed
     assert "patient" not in release.table.column_names
 
 
-def test_a_person_is_seen_by_what_stays_whatever_the_column_is_called():
+def test_unit_is_recognised_whatever_the_column_name():
     table = visits().rename_columns(["who", *visits().column_names[1:]])
     assert kh.inspect(table).unit == "who"
 
 
-def test_a_person_is_seen_although_records_disagree():
-    chance = random.Random(3)
+def test_unit_is_recognised_although_some_rows_disagree():
+    rng = random.Random(3)
     for name in ("patient", "key"):
         table = visits()
-        wrong = [chance.choice("mf") if chance.random() < 0.1 else sex for sex in table["sex"].to_pylist()]
-        older = [str(int(age) + chance.randrange(3)) for age in table["age"].to_pylist()]
+        wrong = [rng.choice("mf") if rng.random() < 0.1 else sex for sex in table["sex"].to_pylist()]
+        older = [str(int(age) + rng.randrange(3)) for age in table["age"].to_pylist()]
         table = table.set_column(2, "sex", [wrong]).set_column(1, "age", [older]).rename_columns([name, *table.column_names[1:]])
         assert kh.inspect(table).unit == name
 
 
-def test_one_column_is_the_unit_and_it_is_the_person_not_the_stay_or_the_doctor():
-    whose = [n % 150 for n in range(600)]
+def test_only_the_patient_is_the_unit_and_not_the_stay_or_the_doctor():
+    person = [n % 150 for n in range(600)]
     table = visits(
-        stay_id=[f"S{n % 300:04d}" for n in range(600)],  # of a patient: two rows each
-        doctor=[f"D{n % 15:02d}" for n in range(600)],  # each has some of the patients, always the same
-        household_no=[f"H{n // 2:03d}" for n in whose],
-        phone=[f"+49 30 12{n:04d}" for n in whose],
+        stay_id=[f"S{n % 300:04d}" for n in range(600)],  # two rows per stay, all of one patient
+        doctor=[f"D{n % 15:02d}" for n in range(600)],  # each patient always has the same doctor
+        household_no=[f"H{n // 2:03d}" for n in person],
+        phone=[f"+49 30 12{n:04d}" for n in person],
         row=[f"R{n:05d}" for n in range(600)],
     )
     inspection = kh.inspect(table)
@@ -61,42 +57,41 @@ def test_one_column_is_the_unit_and_it_is_the_person_not_the_stay_or_the_doctor(
 
 
 @pytest.mark.parametrize("name", ["doctor", "teacher_id", "household_id", "key", "id"])
-def test_what_has_several_persons_is_no_unit(name):
+def test_column_whose_values_are_groups_of_people_is_not_the_unit(name):
     groups = [f"G{n // 20:03d}" for n in random.Random(5).sample(range(600), 600)]
     table = visits(rows=600, persons=600).drop_columns("patient").append_column(name, [groups])
     inspection = kh.inspect(table)
     assert inspection.unit is None
     assert inspection.risk.counted_in == "rows"
     if name in inspection.repeating:
-        assert 'if it numbers persons, give it role = "unit"' in inspection.to_toml()
+        assert 'If each value is one person, give this column role = "unit"' in inspection.to_toml()
 
 
-def test_a_number_that_no_row_shares_stays_an_identifier():
+def test_number_that_is_unique_in_every_row_is_an_identifier():
     inspection = kh.inspect(visits(rows=400, persons=400))
     assert (roles(inspection)["patient"], inspection.unit, inspection.repeating) == ("identifier", None, ())
 
 
-@pytest.mark.parametrize("nothing", ["", None, "?"])
-def test_a_person_missing_somewhere_is_no_unit_and_it_is_said_why(nothing):
+@pytest.mark.parametrize("missing", ["", None, "?"])
+def test_column_with_missing_values_is_not_the_unit_and_the_reason_says_why(missing):
     table = visits()
-    table = table.set_column(0, "patient", [[nothing] * 3 + table["patient"].to_pylist()[3:]])
+    table = table.set_column(0, "patient", [[missing] * 3 + table["patient"].to_pylist()[3:]])
     inspection = kh.inspect(table)
-    said = said_of(inspection, "patient")
-    assert said.role == "identifier"
-    assert "empty in 3 rows" in said.reason
-    assert "make it unit" in said.reason
+    assert roles(inspection)["patient"] == "identifier"
+    assert "empty in 3 rows" in reasons(inspection)["patient"]
+    assert "make it unit" in reasons(inspection)["patient"]
     assert inspection.repeating == ("patient",)
     assert kh.anonymize(table, inspection.job).evidence.passed
 
 
-def test_persons_too_few_for_any_k_are_no_unit():
+def test_column_with_fewer_people_than_k_is_not_the_unit():
     table = visits(rows=200, persons=4)
     inspection = kh.inspect(table)
     assert inspection.unit is None
-    assert "it has 4 values" in said_of(inspection, "patient").reason
+    assert "it has only 4 values" in reasons(inspection)["patient"]
     assert kh.anonymize(table, inspection.job).evidence.passed
 
 
-def test_the_names_of_namesakes_are_no_unit():
+def test_names_of_people_are_not_the_unit():
     table = kh.datasets.hospital(2000).table
     assert roles(kh.inspect(table.select(["name", "sex", "diagnosis"])))["name"] == "identifier"

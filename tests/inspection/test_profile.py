@@ -1,11 +1,11 @@
-"""Profiles of columns: missing tokens and value types."""
+"""Profiles of columns: texts for missing values, and types."""
 
 from __future__ import annotations
 
 import pyarrow as pa
 
 import kohort as kh
-from tests.inspection.inspected import _pairs
+from tests.inspection.inspected import reasons
 
 
 def test_missing_tokens_of_the_public_tables(public_data):
@@ -23,19 +23,19 @@ def test_missing_tokens_are_suggested_unless_they_are_values():
     )
     inspection = kh.inspect(table)
     assert set(inspection.missing) == {"?", "NULL"}
-    assert inspection.profiles[0].value_type == "text"  # NA is a country, so age is not a number
+    assert inspection.profiles[0].value_type == "text"  # NA is a country here, so in age it is a value too
     assert set(kh.inspect(table.drop_columns("country")).missing) == {"?", "NULL", "NA"}
     assert kh.inspect(table.drop_columns("country")).profiles[0].value_type == "integer"
 
 
-def test_guesses_of_how_to_read_are_said_in_the_table():
+def test_reasons_name_uncertain_types():
     table = pa.table({"born": ["01/02/1960", "03/04/1970"] * 20, "age": ["31"] * 39 + ["x1"], "pay": [" 1 ", " 2 "] * 20})
-    said = {one.name: suggestion.reason for one, suggestion in zip(*_pairs(kh.inspect(table)), strict=True)}
-    assert "day or month comes first is guessed" in said["born"]
-    assert "39 of 40 rows are numbers, the first that is not is row 40" in said["age"]
-    assert "blanks around" in said["pay"]
+    found = reasons(kh.inspect(table))
+    assert "The order of day and month is a guess (DD/MM/YYYY)." in found["born"]
+    assert "39 of 40 rows are numbers; the first other value is in row 40." in found["age"]
+    assert "blanks around" in found["pay"]
 
 
-def test_numbers_too_small_to_be_told_apart():
+def test_job_of_extremely_small_numbers_is_valid():
     table = pa.table({"lat": [1e-320 * n for n in range(50)], "age": [1e-320 * n for n in range(50)]})
     assert kh.inspect(table).job

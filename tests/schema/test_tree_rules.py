@@ -1,4 +1,4 @@
-"""Rules that build trees, compared with plain Python."""
+"""Rules that build trees, compared with simple Python versions."""
 
 from __future__ import annotations
 
@@ -29,15 +29,18 @@ Cells = Sequence[str | None]
 
 
 class Case(NamedTuple):
-    """A rule, a column, the labels that may stand for each value, values in the order of the leaves; what else is asked."""
+    """A rule, a column, and the expected tree.
+
+    `above` has the expected labels of each value from leaf to root, in the order of the leaves; `settings` are other settings.
+    """
 
     rule: dict[str, Any]
     cells: Cells
     above: dict[str, list[str]]
-    asked: Mapping[str, Any] = MappingProxyType({})
+    settings: Mapping[str, Any] = MappingProxyType({})
 
 
-# --- the oracles
+# --- expected trees
 
 
 def present(cells: Cells) -> list[str]:
@@ -90,20 +93,20 @@ def with_missing(cells: st.SearchStrategy[str]) -> st.SearchStrategy[list[str | 
 
 @st.composite
 def interval(draw) -> Case:
-    kind, mark = draw(st.sampled_from(["integer", "decimal"])), draw(st.sampled_from(".,"))
+    value_type, mark = draw(st.sampled_from(["integer", "decimal"])), draw(st.sampled_from(".,"))
     steps = draw(st.sampled_from(["1", "5,10,20", "3,6", "0.5,1", "0.1,0.3,0.9", "2.5,10", "7", "1,2", "0.00125", "1000000"]))
     decimals = st.from_regex(rf"[+-]?(0|[1-9][0-9]?)([{mark}]([05]0?0?|[0-9]{{1,9}}))?", fullmatch=True)  # 1.0 and 1.00
     integers = (st.integers(-30, 30) | st.integers(1 - 10**18, 10**18 - 1)).map(str) | st.integers(0, 99).map("+{}".format)
-    cells = draw(with_missing(integers if kind == "integer" else decimals))
+    cells = draw(with_missing(integers if value_type == "integer" else decimals))
     rule = {"by": "interval", "steps": [float(step) for step in steps.split(",")]}
-    return Case(rule, cells, in_bands(cells, steps, integers=kind == "integer"), {"type": {"q": kind}})
+    return Case(rule, cells, in_bands(cells, steps, integers=value_type == "integer"), {"type": {"q": value_type}})
 
 
 @st.composite
 def date(draw) -> Case:
     form = draw(st.sampled_from(sorted(STYLES)))
     levels = sorted(draw(st.sets(st.sampled_from(list(CALENDAR)), min_size=1)), key=list(CALENDAR).index)
-    times = draw(st.sampled_from([[""], [" 12:30"], ["", "T09:05:07Z"]]))  # one day may be written in two ways
+    times = draw(st.sampled_from([[""], [" 12:30"], ["", "T09:05:07Z"]]))  # the same day may be written in two ways
     days = draw(st.lists(DATES, min_size=1, max_size=12))
     written = {day.strftime(STYLES[form]) + time: day for day in days for time in times}
     above = ladder(
@@ -124,7 +127,7 @@ def prefix(draw) -> Case:
     def cut(text: str, length: int) -> str:
         return text[:length].ljust(max(sizes), "*") if len(sizes) == 1 and length < len(text) else text[:length] + "*"
 
-    shorter = [length for length in lengths if length < max(sizes)]  # a level that keeps all tells nothing
+    shorter = [length for length in lengths if length < max(sizes)]  # a level that keeps all characters is left out
     above = ladder(present(cells), cut, shorter if lengths else range(max(sizes) - 1, 0, -1))
     return Case({"by": "prefix", "lengths": lengths}, cells, above)
 
@@ -136,8 +139,8 @@ def order(draw) -> Case:
     cells = draw(with_missing(st.sampled_from(values)))
 
     def group(text: str, size: int) -> str:
-        mates = [other for place, other in enumerate(values) if place // size == values.index(text) // size]
-        return text if len(mates) == 1 else f"{mates[0]} - {mates[-1]}"
+        members = [other for index, other in enumerate(values) if index // size == values.index(text) // size]
+        return text if len(members) == 1 else f"{members[0]} - {members[-1]}"
 
     above = ladder(values if present(cells) else [], group, sizes or [size for size in (2, 4, 8) if size < len(values)])
     return Case({"by": "order", "values": values, "sizes": sizes}, cells, above)
@@ -163,25 +166,25 @@ RULES: dict[str, Callable[[], st.SearchStrategy[Case]]] = {
 }  # fmt: skip
 
 
-def made(cells: Cells, rule: Any, **asked: Any) -> tuple[TreeAxis, list[int]]:
-    """The axis that a rule makes of a column, and the code of each row."""
+def made(cells: Cells, rule: Any, **settings: Any) -> tuple[TreeAxis, list[int]]:
+    """Return the axis that a rule makes from a column, and the code of each row."""
     table = pa.table({"q": pa.array(cells, pa.string())})
-    points = encode(table, resolve(kh.Job.build(quasi="q", hierarchy={"q": rule}, **asked).columns, table))
+    points = encode(table, resolve(kh.Job.build(quasi="q", hierarchy={"q": rule}, **settings).columns, table))
     assert isinstance(points.axes[0], TreeAxis)
     return points.axes[0], points.codes[:, 0].tolist()
 
 
-def anonymized(cells: Any, rule: Any, k: int = 2, **asked: Any) -> kh.Release:
+def anonymized(cells: Any, rule: Any, k: int = 2, **settings: Any) -> kh.Release:
     table = pa.table({"q": cells if isinstance(cells, pa.Array) else pa.array(cells, pa.string()), "s": ["x"] * len(cells)})
-    return kh.anonymize(table, quasi="q", sensitive="s", k=k, hierarchy={"q": rule}, keep_order=True, seed=1, **asked)
+    return kh.anonymize(table, quasi="q", sensitive="s", k=k, hierarchy={"q": rule}, keep_order=True, seed=1, **settings)
 
 
 @pytest.mark.parametrize("name", RULES)
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_every_tree_is_the_one_that_plain_python_makes(name, data):
+def test_trees_match_simple_python_versions(name, data):
     case = data.draw(RULES[name]())
-    axis, codes = made(case.cells, case.rule, **case.asked)
+    axis, codes = made(case.cells, case.rule, **case.settings)
     assert {leaf: list(dict.fromkeys(labels)) for leaf, labels in paths(axis.tree).items()} == case.above
     assert list(axis.tree.leaves) == list(case.above)
     assert codes == [axis.tree.leaves.index(cell) + 1 if cell else 0 for cell in case.cells]
@@ -192,53 +195,54 @@ def test_every_tree_is_the_one_that_plain_python_makes(name, data):
 @pytest.mark.parametrize("name", RULES)
 @settings(max_examples=8, deadline=None)
 @given(st.data(), st.integers(2, 4))
-def test_every_published_cell_is_the_lowest_label_of_its_cluster(name, data, k):
+def test_published_cell_is_the_lowest_common_label_of_its_group(name, data, k):
     case = data.draw(RULES[name]())
     cells = [*case.cells, *case.cells]
-    rule = {**case.rule, "least": 2 * case.rule["least"]} if name == "rare" else case.rule  # every value is there twice
-    release = anonymized(cells, rule, k, **case.asked)
+    rule = {**case.rule, "least": 2 * case.rule["least"]} if name == "rare" else case.rule  # every value occurs twice
+    release = anonymized(cells, rule, k, **case.settings)
     assert release.evidence.passed
     assert kh.audit(release.table, release.job).passed
     for cell, text, label in zip(cells, release.table["q"].to_pylist(), release.labels, strict=True):
-        members = {other or None for other, theirs in zip(cells, release.labels, strict=True) if theirs == label}
+        members = {other or None for other, its_label in zip(cells, release.labels, strict=True) if its_label == label}
         ladders = [case.above[other] for other in members if other]
         lowest = next(step for step in [*ladders[0], "*"] if all(step in one for one in ladders)) if ladders else None
         assert text == (lowest if None not in members or not ladders else "*"), cell
 
 
-# --- columns that need a word of their own
+# --- special columns
 
 
 @pytest.mark.parametrize(
     ("cells", "steps"),
     [
-        (["0." + "9" * 30, "1", "1.5"], "1"),  # more digits than Python's decimals keep by themselves
+        (["0." + "9" * 30, "1", "1.5"], "1"),  # more digits than the default precision of Python's decimals
         (["-0." + "0" * 30 + "1", "0"], "5"),
         (["1e30", "1000000000000000000000000000001"], "3,6"),
         (["5.", ".5", "-.5", "1e1"], "5"),
     ],
 )
-def test_a_band_holds_its_number_however_many_digits_it_has(cells, steps):
+def test_band_contains_its_number_with_any_number_of_digits(cells, steps):
     axis, _codes = made(cells, f"interval:{steps}", type={"q": "decimal"})
     assert paths(axis.tree) == in_bands(cells, steps, integers=False)
 
 
 @pytest.mark.parametrize("rule", ["interval:5", "date", "prefix", "order:a,b", "rare", "flat"])
 @pytest.mark.parametrize("cells", [[None] * 4, ["", None, "?", "?"]])
-def test_a_column_without_a_value(rule, cells):
+def test_column_without_values(rule, cells):
     assert anonymized(cells, rule, missing="?").table["q"].to_pylist() == [None] * 4
 
 
-@pytest.mark.parametrize("kind", [pa.date32(), pa.timestamp("us"), pa.timestamp("s", "Pacific/Auckland")])
-def test_columns_of_dates_and_numbers_have_the_days_of_their_own_clock(kind):
-    noon = pa.array([dt.datetime(1969, 12, day, 12) for day in (29, 30, 31)] * 2, pa.timestamp("us")).cast(kind)  # noqa: DTZ001
-    shown = {"*"} if kind == pa.timestamp("s", "Pacific/Auckland") else {"1969-12"}  # New Year came first there
+@pytest.mark.parametrize("arrow_type", [pa.date32(), pa.timestamp("us"), pa.timestamp("s", "Pacific/Auckland")])
+def test_rules_use_the_day_in_the_time_zone_of_the_column(arrow_type):
+    noon = pa.array([dt.datetime(1969, 12, day, 12) for day in (29, 30, 31)] * 2, pa.timestamp("us")).cast(arrow_type)  # noqa: DTZ001
+    # In Auckland, noon UTC on 31 December is already 1 January.
+    shown = {"*"} if arrow_type == pa.timestamp("s", "Pacific/Auckland") else {"1969-12"}
     assert set(anonymized(noon, "date:day,month,decade", 6).table["q"].to_pylist()) == shown
     assert set(anonymized(pa.array([-7, 2, 4, -6]), "interval:5").table["q"].to_pylist()) == {"[-10 - -6]", "[0 - 4]"}
     assert set(anonymized(pa.array([-0.0, 4.5, 0.0, 4.5]), "interval:5", 4).table["q"].to_pylist()) == {"[0 - 5)"}
 
 
-# --- ways to say it
+# --- ways to write a rule
 
 SAME: dict[str, dict[str, Any]] = {
     "interval": {"by": "interval", "steps": [5, 10, 20]},
@@ -260,7 +264,7 @@ ONLY_TABLES: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("short", SAME)
-def test_keyword_file_and_flag_mean_the_same(monkeypatch, short):
+def test_keyword_file_and_flag_give_the_same_job(monkeypatch, short):
     job = kh.Job.build(quasi="q", hierarchy={"q": short})
     assert job == kh.Job.build(quasi="q", hierarchy={"q": SAME[short]})
     table = ", ".join(f"{key} = {value!r}" for key, value in SAME[short].items())
@@ -270,7 +274,7 @@ def test_keyword_file_and_flag_mean_the_same(monkeypatch, short):
 
 
 @pytest.mark.parametrize("table", [*SAME.values(), *ONLY_TABLES], ids=str)
-def test_a_rule_is_saved_as_it_is_and_not_moved_like_a_file(tmp_path, table):
+def test_saved_rule_loads_unchanged_and_is_not_taken_for_a_file(tmp_path, table):
     job = kh.Job.build(quasi=["p", "q"], sensitive="s", other="o", hierarchy={"q": table})
     assert kh.Job.from_toml(job.to_toml()) == kh.Job.from_json(job.to_json()) == kh.Job.build(job) == job
     for file in (tmp_path / "job.toml", tmp_path / "job.json"):
@@ -280,7 +284,7 @@ def test_a_rule_is_saved_as_it_is_and_not_moved_like_a_file(tmp_path, table):
 
 
 @pytest.mark.parametrize("name", ["flat", "rare:20"])
-def test_a_file_that_is_called_like_a_rule_stays_a_file(tmp_path, monkeypatch, name):
+def test_file_with_the_name_of_a_rule_is_a_file(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     Path(name).write_text("a;x;*\nb;x;*\n", encoding="utf-8")
     job = kh.Job.build(quasi="q", hierarchy={"q": f"./{name}"})
@@ -295,20 +299,20 @@ WRONG: list[Any] = [
     "prefix:2,3", "prefix:2,2", {"by": "prefix", "lengths": [1, 2]}, "prefix:0", "prefix:-1", "prefix:1.5", "prefix:a",
     "date:year,month", "date:year,year", "date:week", "date:", {"by": "date", "levels": []},
     *({"by": "order", "values": ["a", "b"], "sizes": sizes} for sizes in ([2, 3], [4, 2], [1], [0])),
-    "order", "order:", "order:a,,b", {"by": "order", "values": ["a", ""]},  # an empty cell is missing and has no place
+    "order", "order:", "order:a,,b", {"by": "order", "values": ["a", ""]},  # an empty cell is a missing value, so it has no rank
     "rare:1", "rare:x", "rare:", "rare:2,3", {"by": "rare", "label": ""}, {"by": "rare", "label": "*"},
     {"by": "magic"}, {}, {"by": None}, {"steps": [5]}, {"by": "flat", "steps": [5]}, "flat:5", {"by": "prefix", "length": [3]},
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("rule", WRONG, ids=str)
-def test_a_rule_that_makes_no_sense_is_refused_before_any_data_is_read(rule):
+def test_invalid_rule_is_an_error_before_any_data_is_read(rule):
     with pytest.raises(RequestError, match="hierarchy"):
         kh.Job.build(quasi="q", hierarchy={"q": rule})
 
 
 @pytest.mark.parametrize("steps", [[1e-10, 1e20], [5e-324, 1e308]])
-def test_steps_far_apart_are_a_rule_or_a_plain_error(steps):
+def test_very_different_steps_give_a_tree_or_a_request_error(steps):
     try:
         assert made(["1.5", "2.5"], {"by": "interval", "steps": steps})[0].tree.height == 3
     except RequestError as error:
@@ -321,21 +325,21 @@ def test_only_quasi_identifiers_have_rules(role):
         kh.Job.build(quasi="q", **{role: "p"}, hierarchy={"p": "prefix:3"})
 
 
-# --- rules that do not fit the values are refused by counts, never by values
+# --- rules that do not fit the values: messages have counts and no values
 
 UNFIT: dict[str, tuple[Any, list[str], dict[str, Any], str]] = {
     "order": ("order:a,b", ["a", "b", RARE, "a", RARE, "c"], {}, r"2 distinct value.s. in 3 row.s. .* the first at row 3\."),
     "order names twice": (f"order:a,{RARE},{RARE}", ["a", RARE], {}, "names a value twice"),
-    "no numbers": ("interval:5", ["1", "2", RARE], {}, "does not hold numbers"),
+    "no numbers": ("interval:5", ["1", "2", RARE], {}, "interval needs numbers"),
     "not all numbers": ("interval:5", ["1", "2", RARE], {"type": {"q": "integer"}}, "1 value.s. are not .* at row 3"),
-    "declared text": ("interval:5", ["1", "2"], {"type": {"q": "text"}}, "by interval"),
-    "no dates": ("date", ["2019-01-31", RARE], {}, "does not hold dates"),
+    "declared text": ("interval:5", ["1", "2"], {"type": {"q": "text"}}, "tree rule interval is for integer"),
+    "no dates": ("date", ["2019-01-31", RARE], {}, "date needs dates"),
     "not all dates": ("date", ["2019-01-31", RARE], {"type": {"q": "date"}}, r"1 value.s. are not dates .* the first at row 2\."),
     "two calendars": ("date", ["01/02/2019", "03/04/2019"], {}, "DD/MM/YYYY and as MM/DD/YYYY"),
-    "thousands": ("interval:5", ["1,234", "2,500"], {}, "comma may mark decimals or thousands"),
+    "thousands": ("interval:5", ["1,234", "2,500"], {}, "comma that may separate decimals or thousands"),
     "mean": ("interval:5", ["1", "2"], {"statistic": {"q": "mean"}}, "no mean"),
     "both": ("interval:5", ["1", "2"], {"statistic": {"q": "both"}}, "no mean"),
-    "rare called like a value": ({"by": "rare", "label": RARE}, ["a", RARE], {}, "called like one of its values"),
+    "rare called like a value": ({"by": "rare", "label": RARE}, ["a", RARE], {}, "group of rare values is also a value"),
     "prefix like a value": ("prefix:10", [RARE[:9], f"{RARE[:9]}*", RARE], {}, "a label that is also a value"),
     "day like a value": ("date:day", ["2019-01-02", "2019-02-01"], {"format": {"q": "YYYY-DD-MM"}}, "label that is also a value"),
     "too many": ("prefix:1", [f"{n:05d}" for n in range(65_535)] + [RARE], {}, "65,536 distinct values"),
@@ -343,15 +347,15 @@ UNFIT: dict[str, tuple[Any, list[str], dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", UNFIT)
-def test_what_does_not_fit_is_counted_and_not_shown(name):
-    rule, cells, asked, told = UNFIT[name]
-    with pytest.raises(RequestError, match=f"'q'.*{told}") as caught:
-        anonymized(cells, rule, **asked)
+def test_values_that_do_not_fit_are_counted_and_not_shown(name):
+    rule, cells, settings, message = UNFIT[name]
+    with pytest.raises(RequestError, match=f"'q'.*{message}") as caught:
+        anonymized(cells, rule, **settings)
     assert not any(cell in str(caught.value) for cell in (RARE, RARE[:9], "2019-01", "1,234"))
 
 
 @pytest.mark.parametrize("values", [["a", "b", "c", "a - b"], ["a - b", "c", "a", "b - c"], ["a", "b", "a - b"]])
-def test_two_groups_of_an_order_never_have_one_name(values):
+def test_two_groups_of_an_order_never_have_the_same_label(values):
     try:
         tree = made(values, {"by": "order", "values": values, "sizes": [2]})[0].tree
     except RequestError:
@@ -359,12 +363,12 @@ def test_two_groups_of_an_order_never_have_one_name(values):
     assert len({tree.labels[node] for node in tree.ancestors[1]}) == 2
 
 
-def test_as_many_values_as_fit():
+def test_tree_of_the_largest_number_of_values():
     axis, codes = made([f"{n:05d}" for n in range(65_535)], "prefix:2")
     assert (len(axis.tree.leaves), axis.tree.height, codes[:2]) == (65_535, 2, [1, 2])
 
 
-def test_what_was_applied_is_told_without_a_value(tmp_path):
+def test_description_of_the_applied_rule_shows_no_value(tmp_path):
     names = [f"{RARE}{n}" for n in range(6)]
     for rule in (f"order:{','.join(names)}", "prefix:14,9", "rare:3", "flat"):
         (tmp_path / "in.csv").write_text("q,s\n" + "".join(f"{name},x\n" for name in names * 2), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Trees: every way to write them, and what is refused."""
+"""Trees: all ways to write them, and errors."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ SAME = {
 
 
 @pytest.mark.parametrize("name", SAME)
-def test_every_way_of_writing_the_same_tree(tmp_path, name):
+def test_all_spellings_of_a_file_give_the_same_tree(tmp_path, name):
     tree = load(tmp_path, SAME[name])
-    assert tree.leaves == ("a", "c", "b")  # depth-first, children as they first appear
+    assert tree.leaves == ("a", "c", "b")  # depth-first, children in order of first appearance
     assert paths(tree) == {"a": ["a", "x", "*"], "c": ["c", "x", "*"], "b": ["b", "y", "*"]}
     assert tree.height == 2
 
 
 @pytest.mark.parametrize("leaf", ["a;b", "a,b", 'say "a"', " a ", "é💉", "x\ny", "x\r\ny", "a\u2028b", "\x85", "a\x0bb"])
 @pytest.mark.parametrize("delimiter", [";", ",", "\t"])
-def test_odd_values_are_read_as_they_are(tmp_path, leaf, delimiter):
+def test_values_with_special_characters_are_read_unchanged(tmp_path, leaf, delimiter):
     quoted = '"' + leaf.replace('"', '""') + '"'
     tree = load(tmp_path, f"{quoted}{delimiter}top{delimiter}*\nb{delimiter}top{delimiter}*\n")
     assert tree.leaves == (leaf, "b")
 
 
-def test_a_root_may_have_any_name(tmp_path):
+def test_root_may_have_any_label(tmp_path):
     tree = load(tmp_path, "a;x;Any\nb;y;Any\n")
     assert tree.labels[-1] == "Any"
     assert tree.height == 2
@@ -84,9 +84,9 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_tree_is_refused_by_line_and_not_by_value(tmp_path, name):
-    text, told = WRONG[name]
-    with pytest.raises(RequestError, match=told) as caught:
+def test_message_about_a_wrong_tree_names_lines_and_no_values(tmp_path, name):
+    text, message = WRONG[name]
+    with pytest.raises(RequestError, match=message) as caught:
         load(tmp_path, text)
     assert "tree.csv" in str(caught.value)
     assert RARE not in str(caught.value)
@@ -95,9 +95,9 @@ def test_a_wrong_tree_is_refused_by_line_and_not_by_value(tmp_path, name):
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(RequestError, match="UTF-8"):
         load(tmp_path, "é;*\n", "latin-1")
-    for place in (tmp_path, tmp_path / "none.csv"):
+    for path in (tmp_path, tmp_path / "none.csv"):
         with pytest.raises(RequestError, match="cannot be read"):
-            hierarchies.load(place)
+            hierarchies.load(path)
 
 
 def test_public_trees_load(public_data):
@@ -113,7 +113,7 @@ def test_public_trees_load(public_data):
 
 @st.composite
 def tree_rows(draw) -> list[tuple[str, ...]]:
-    """Rows of a random tree, in any order, with lines twice; labels are unique per node so that each has one parent."""
+    """Rows of a random tree, in any order, some of them twice; labels are unique per node, so that each has one parent."""
     height = draw(st.integers(1, 4))
     leaves = draw(st.lists(st.lists(st.integers(0, 2), min_size=height, max_size=height), min_size=1, max_size=12))
     rows = [tuple("/".join(map(str, path[: height - level])) or "*" for level in range(height + 1)) for path in leaves]
@@ -122,7 +122,7 @@ def tree_rows(draw) -> list[tuple[str, ...]]:
 
 @settings(max_examples=150, deadline=None)
 @given(tree_rows(), st.data())
-def test_numbering_against_a_plain_tree(rows, data):
+def test_numbering_matches_a_recursive_walk(rows, data):
     tree = hierarchies.build(rows)
     assert sorted(tree.leaves) == sorted({row[0] for row in rows})
     assert paths(tree) == {row[0]: list(row) for row in rows}
@@ -138,7 +138,7 @@ def test_numbering_against_a_plain_tree(rows, data):
 
 
 def walk(rows: list[tuple[str, ...]], level: int = 0) -> list[tuple[str, ...]]:
-    """The rows depth-first from the root, by plain recursion; children in the order in which they first appear."""
+    """Return the rows depth-first from the root, by recursion; children in order of first appearance."""
     if level == len(rows[0]):
         return rows
     children: dict[str, list[tuple[str, ...]]] = {}
@@ -149,7 +149,7 @@ def walk(rows: list[tuple[str, ...]], level: int = 0) -> list[tuple[str, ...]]:
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.lists(st.sampled_from("abc*"), min_size=1, max_size=4), min_size=1, max_size=6))
-def test_any_rows_make_a_tree_or_a_plain_error(rows):
+def test_any_rows_give_a_tree_or_a_request_error(rows):
     try:
         tree = hierarchies.build(rows)
     except RequestError:
@@ -159,8 +159,8 @@ def test_any_rows_make_a_tree_or_a_plain_error(rows):
     assert len({tree.ancestors[-1, number] for number in range(len(tree.leaves))}) == 1  # one root
 
 
-def test_a_published_label_is_never_the_empty_text():
-    """An empty cell means missing; a label that is empty would read the same."""
+def test_published_label_is_never_empty():
+    """An empty label would look like a missing value."""
     rows = [["a", "", "*"], ["b", "", "*"], ["c", "x", "*"]]
     try:
         release = kh.anonymize(pa.table({"q": ["a", "b", "c", "c"]}), quasi="q", hierarchy={"q": rows}, k=2)

@@ -1,4 +1,4 @@
-"""Trees as plain paths."""
+"""Trees as paths from leaf to root, for tests."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from kohort.schema.trees import Tree
 
 
 def paths(tree: Tree) -> dict[str, list[str]]:
-    """Each leaf's labels from itself to the root."""
+    """Return the labels of each leaf, from the leaf to the root."""
     return {leaf: [tree.labels[node] for node in tree.ancestors[:, number]] for number, leaf in enumerate(tree.leaves)}
 
 
-# --- the property everything rests on
-
-
 def require_runs(tree: Tree) -> None:
-    """Each node's leaves stand together."""
+    """Check that the leaves below each node are consecutive, as all code that uses trees requires."""
     for node in range(len(tree.labels)):
         below = np.flatnonzero((tree.ancestors == node).any(axis=0))
         assert len(below)

@@ -1,5 +1,5 @@
-"""What is in a table? Types, how many rows are unique, and a job to start from: suggestions, each with its reason, for review.
+"""`kohort inspect`: the types of columns, the number of unique rows, and a draft of a job with a reason for each suggestion.
 
-Start with `inspection`. `profile` looks at one column, `name_hints` at column names, `cell_patterns` at what cells look like,
-`roles` decides which role follows, `risk` counts unique rows, `job_draft` writes the job. In doubt a column is withheld.
+Start with `inspection`. `profile` examines one column, `name_hints` column names, `cell_patterns` the form of cells. `roles`
+suggests a role for each column, `risk` counts unique rows, `job_draft` writes the job. If in doubt, a column is not published.
 """

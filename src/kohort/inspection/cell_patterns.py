@@ -1,4 +1,4 @@
-"""What the cells of a column look like: addresses, official numbers, codes, names, prose. Seen from their form alone."""
+"""Recognise what a column contains by the form of its cells: addresses, official numbers, codes, names, free text."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-MOST = 0.8  # share of the values that must have a form for it to be the column's
-FREE_TEXT_WORDS, FREE_TEXT_LENGTH = 5, 60  # mean words or characters a value from which text is prose
+MOST = 0.8  # minimum share of the values that must match a pattern
+FREE_TEXT_WORDS, FREE_TEXT_LENGTH = 5, 60  # minimum mean number of words or characters of free text
 
 _DIRECT = {
     "e-mail addresses": r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}",
@@ -18,7 +18,7 @@ _DIRECT = {
     "bank account numbers": r"[A-Z]{2}\d{2}( ?[A-Z0-9]{4}){2,7}( ?[A-Z0-9]{1,4})?",
     "phone numbers": r"(\+|00|0|\()[\d()][\d ()/.-]{6,}\d|\d{3}[ .-]\d{3}[ .-]\d{4}",
 }
-_POST_CODES = {  # form, and how many characters the levels of its tree keep
+_POST_CODES = {  # pattern, and the number of characters that each level of its tree keeps
     r"\d{5}-\d{4}": (5, 3, 2, 1),
     r"\d{5}": (4, 3, 2, 1),
     r"\d{4}": (3, 2, 1),
@@ -28,7 +28,7 @@ _POST_CODES = {  # form, and how many characters the levels of its tree keep
     r"[A-Z]\d[A-Z] ?\d[A-Z]\d": (3, 2, 1),
     r"[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}": (3, 2, 1),
 }
-ICD_CHAPTERS = 3  # different first letters that tell diagnoses from codes of one kind
+ICD_CHAPTERS = 3  # minimum number of different first letters; with fewer, the codes are probably not diagnoses
 _ICD = r"[A-TV-Z]\d[0-9A-Z](\.?[0-9A-Z]{1,4})?"
 _NAME = r"[^\W\d_][\w'`.\u2019-]*,?( [^\W\d_][\w'`.\u2019-]*){1,3}"  # two to four words
 _BAND = r"[^\d\w]*(?:under|over|below|above|from)? ?\d+\+?(?:\s*(?:-|\u2013|to|bis|~|\.\.|,)\s*\d+)?[^\d\w]*(?:and over|years)?"
@@ -37,29 +37,30 @@ _CODE = r"[A-Za-z0-9]+([./-][A-Za-z0-9]+)*"
 
 @dataclass(frozen=True)
 class Contents:
-    """What was seen. At most one of the first four is set."""
+    """What was recognised. At most one of the first four is set."""
 
     direct: str = ""
-    """A form that names or reaches a person, in words."""
+    """Cells that identify or contact a person, in words, such as `e-mail addresses`."""
     free_text: bool = False
     names: bool = False
     icd: bool = False
     post_code_levels: tuple[int, ...] = ()
-    """Where the values could be post codes: the characters that the levels of a tree keep."""
+    """If the values may be post codes: the number of characters that each level of a tree keeps."""
     zero_led: bool = False
+    """Whether a value of several characters starts with 0."""
     bands: bool = False
-    """Ranges in words, such as `18-25`, `[0-10)` or `90+`."""
+    """Ranges as text, such as `18-25`, `[0-10)` or `90+`."""
     code_length: int = 0
-    """Where all values are codes of one length with a digit in each: that length."""
+    """If all values are codes of the same length with at least one digit: that length."""
 
     def described(self) -> str:
-        """In a few words, for the table of columns."""
+        """Return the contents in a few words; empty if nothing was recognised."""
         if self.direct:
             return self.direct
         if self.free_text:
             return "free text"
         if self.names:
-            return "names of persons"
+            return "names of people"
         return "ICD codes" if self.icd else "post codes" if self.post_code_levels and self.zero_led else ""
 
 
@@ -67,10 +68,12 @@ NOTHING = Contents()
 
 
 def contents_of(texts: Sequence[str], value_type: str) -> Contents:
-    """What these distinct values look like; `value_type` is what they were read as."""
+    """Recognise the contents of a column from its distinct values; `value_type` is their detected type."""
     if not texts or value_type in ("decimal", "boolean", "date", "timestamp"):
         return NOTHING
-    direct = next((what for what, form in _DIRECT.items() if _share(form, texts) >= MOST), "") if value_type == "text" else ""
+    direct = ""
+    if value_type == "text":
+        direct = next((name for name, pattern in _DIRECT.items() if _share(pattern, texts) >= MOST), "")
     if direct:
         return Contents(direct=direct)
     words, length = sum(len(text.split()) for text in texts) / len(texts), sum(map(len, texts)) / len(texts)
@@ -81,13 +84,14 @@ def contents_of(texts: Sequence[str], value_type: str) -> Contents:
     return Contents(
         names=value_type == "text" and _share(_NAME, texts) >= MOST and all(text[:1].isupper() for text in texts),
         icd=value_type == "text" and len({text[:1] for text in texts}) >= ICD_CHAPTERS and _share(_ICD, texts) >= MOST,
-        post_code_levels=next((levels for form, levels in _POST_CODES.items() if _share(form, texts) == 1), ()),
+        post_code_levels=next((levels for pattern, levels in _POST_CODES.items() if _share(pattern, texts) == 1), ()),
         bands=value_type == "text" and _share(_BAND, texts) == 1,
         zero_led=any(text.startswith("0") and len(text) > 1 for text in texts),
         code_length=next(iter(lengths)) if coded else 0,
     )
 
 
-def _share(form: str, texts: Sequence[str]) -> float:
-    pattern = re.compile(form)
-    return sum(pattern.fullmatch(text) is not None for text in texts) / len(texts)
+def _share(pattern: str, texts: Sequence[str]) -> float:
+    """Return the share of texts that match a pattern completely."""
+    compiled = re.compile(pattern)
+    return sum(compiled.fullmatch(text) is not None for text in texts) / len(texts)

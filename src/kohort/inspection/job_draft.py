@@ -1,7 +1,7 @@
-"""The suggested job as a file with a reason on every line that is a guess, and the trees it starts with.
+"""Write the suggested job as a TOML file in which every guess has a reason, its tree files, and the report for a terminal.
 
-What could be asked beside stands as a commented line. Whoever takes its mark away has a job that runs, so nothing is offered
-that the table could not keep.
+Further settings are written as commented lines. The job still runs after a user removes the `#` from such a line, so only
+settings that the table can satisfy are written.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
 from pathlib import Path
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from kohort.inspection.inspection import Inspection
 
 FOR_EVERYONE = "public"
-MOST_DIFFERENT = 3  # what is offered as l: a class of k rows has room for it
-GOOD_SHARE = 0.05  # of the rows, from which what they hold is found in most parts of the table
-CLOSE = 0.2  # what is offered as t
+MOST_DIFFERENT = 3  # the largest l that is offered; a group of k rows can have so many different values
+GOOD_SHARE = 0.05  # values in at least this share of the rows are found in most parts of the table
+CLOSE = 0.2  # the t that is offered
 
 
 def job_text(inspection: Inspection, trees: Mapping[str, str] | None = None) -> str:
-    """The job with comments; `trees` are files that stand for the rules of these columns."""
+    """Return the job with comments. `trees` are tree files by column, which replace the tree rules of these columns."""
     lines = [
-        f"# A job drafted from {inspection.rows:,} rows. Every guess is for you to check: roles decide what is protected.",
+        f"# Draft of a job for a table of {inspection.rows:,} rows. Check every guess: the roles decide what is protected.",
         *_how_to_run(inspection.source),
         "version = 1",
         'method = "auto"',
@@ -52,7 +52,7 @@ def job_text(inspection: Inspection, trees: Mapping[str, str] | None = None) -> 
         *_preset_lines(inspection),
         "",
         "[promise]",
-        f"# k = {K}  # everyone hides among at least this many: {K} if nothing is said; a public release usually asks for 11",
+        f"# k = {K}  # minimum size of a group, in {inspection.risk.counted}; default {K}, public releases usually have 11",
         "",
         *_risk_lines(inspection),
     ]
@@ -72,31 +72,31 @@ def _missing_lines(inspection: Inspection) -> list[str]:
         return []
     tokens = ", ".join(_text(token) for token in inspection.missing)
     columns = sum(bool(profile.tokens) for profile in inspection.profiles)
-    return [f"missing = [{tokens}]  # guess: stand for a missing value ({columns} column(s))"]
+    return [f"missing = [{tokens}]  # guess: these texts mean a missing value (found in {columns} column(s))"]
 
 
 def _grid_lines(inspection: Inspection) -> list[str]:
     if not any(_on_grid(suggestion) for suggestion in inspection.suggestions) or not _default_grid_fits(inspection):
         return []
-    return ['# ranges = "grid"  # ranges of numbers then end at multiples of a step, not at values that somebody has']
+    return ['# ranges = "grid"  # ranges of numbers end at multiples of a step, not at exact values of the table']
 
 
 def _preset_lines(inspection: Inspection) -> list[str]:
     if inspection.risk.total < PRESETS[FOR_EVERYONE].k or not _default_grid_fits(inspection):
         return []
-    floors = ", ".join(f"{name} {preset.k}" for name, preset in PRESETS.items())
+    minimums = ", ".join(f"{name} {preset.k}" for name, preset in PRESETS.items())
     gridded = " and ".join(name for name, preset in PRESETS.items() if preset.ranges == "grid")
-    text = f"sets k, by who gets the release: {floors}; {gridded} set ranges too"
+    text = f"sets k according to who receives the release: {minimums}; {gridded} also set ranges"
     return [f"# preset = {_text(FOR_EVERYONE)}  # {text}"]
 
 
 def _on_grid(suggestion: Suggestion) -> bool:
-    """Whether the ends of its ranges are numbers, so that they could lie on a grid."""
+    """Whether the column is published as ranges of numbers, which can end at multiples of a step."""
     return suggestion.role == "quasi" and suggestion.rule is None and suggestion.type in ("integer", "decimal")
 
 
 def _default_grid_fits(inspection: Inspection) -> bool:
-    """Whether every column of numbers could end its ranges at multiples of the step that it gets if none is declared."""
+    """Whether the ranges of all columns of numbers can end at multiples of the default step."""
     numbers = (
         (np.asarray(profile.reading.numbers), WHOLE_STEP if suggestion.type == "integer" else DECIMAL_STEP)
         for profile, suggestion in zip(inspection.profiles, inspection.suggestions, strict=True)
@@ -106,37 +106,69 @@ def _default_grid_fits(inspection: Inspection) -> bool:
 
 
 def _risk_lines(inspection: Inspection) -> list[str]:
+    """Return the comments about unique rows."""
+    lines = [_finding(inspection), *_combination_lines(inspection), *_person_lines(inspection)]
+    return [f"# {line}" for line in lines]
+
+
+def _finding(inspection: Inspection) -> str:
+    """Return how many rows are unique and what that means."""
     risk = inspection.risk
     if not risk.quasi:
-        return ['# No column was recognised as one that others may know of a person. Name at least one: role = "quasi".']
-    alone = f"{risk.unique:,} of {risk.total:,} {risk.counted_in} ({risk.unique_share:.1%})"
-    return [
-        *_person_lines(inspection),
-        f"# As the table stands, {alone} are alone with their quasi-identifiers; k = {risk.k}.",
-        *(
-            f"# By {' and '.join(map(repr, worst.columns))} alone: {worst.unique:,} ({worst.share:.1%})."
-            for worst in risk.singling_out
-        ),
-    ]
+        return (
+            "No column was recognised as a quasi-identifier (a column that other people may know), so unique rows were not "
+            'counted. Give at least one column role = "quasi".'
+        )
+    unique = f"{risk.unique:,} of {risk.total:,} {risk.counted} {'is' if risk.unique == 1 else 'are'} unique"
+    if not risk.unique:
+        return f"{unique}: in the smallest group, {risk.k:,} {risk.counted} have the same quasi-identifiers (k = {risk.k:,})."
+    if risk.counted_in == "persons":
+        return (
+            f"{unique}: they have a row whose quasi-identifiers no other person has. "
+            "Anyone who knows these values of a person can find the rows of that person."
+        )
+    return (
+        f"{unique}: no other row has the same quasi-identifiers. "
+        "Anyone who knows these values of a person can find the row of that person."
+    )
+
+
+def _combination_lines(inspection: Inspection) -> list[str]:
+    """Return how many rows are unique by two and by three columns."""
+    risk = inspection.risk
+    found = (
+        (_listed(worst.columns), f"{worst.unique:,} of {risk.total:,}", _percent(worst.share)) for worst in risk.singling_out
+    )
+    return [f"Using only {names}, {count} {risk.counted} ({share}) are unique." for names, count, share in found if risk.unique]
+
+
+def _listed(names: Sequence[str]) -> str:
+    *first, last = map(repr, names)
+    return f"{', '.join(first)} and {last}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
 
 
 def _person_lines(inspection: Inspection) -> list[str]:
-    """What is counted, where it is or may be persons with several rows."""
+    """Return what is counted, if people have or may have several rows."""
     if inspection.unit is not None:
-        text = f"k counts persons: {inspection.risk.total:,} in {inspection.rows:,} rows"
-        return [f"# Rows with the same {inspection.unit!r} are taken for one person's, and {text}."]
+        counts = f"k counts people: {inspection.risk.total:,} people in {inspection.rows:,} rows"
+        return [f"Rows with the same {inspection.unit!r} are treated as rows of one person. {counts}."]
     return [
-        f'# {name!r} repeats: if it numbers persons, give it role = "unit", or k counts rows and not persons.'
+        f'{name!r} has repeated values. If each value is one person, give this column role = "unit". Without it, k counts rows '
+        "and not people."
         for name in inspection.repeating
     ]
 
 
 def _column_lines(profile: Profile, suggestion: Suggestion, tree_file: str | None) -> list[str]:
-    missing = f", {profile.missing / max(profile.rows, 1):.1%} missing" if profile.missing else ""
-    alone = f"{profile.unique_share:.1%}"
+    """Return the table of one column in the job file."""
+    missing = f", {_percent(profile.missing / max(profile.rows, 1))} missing" if profile.missing else ""
     lines = [
         f"[columns.{_key(profile.name)}]",
-        f"# {profile.value_type}, {profile.distinct:,} distinct, {alone} of the rows alone with theirs{missing}",
+        f"# {profile.value_type}, {profile.distinct:,} distinct values, {_percent(profile.unique_share)} of rows unique{missing}",
         f'role = "{suggestion.role}"  # guess: {suggestion.reason}',
     ]
     if suggestion.role == "sensitive":
@@ -145,55 +177,63 @@ def _column_lines(profile: Profile, suggestion: Suggestion, tree_file: str | Non
 
 
 def _quasi_lines(profile: Profile, suggestion: Suggestion, tree_file: str | None) -> list[str]:
+    """Return the settings of a quasi-identifier in the job file."""
     lines = []
-    asks = bool(profile.reading.question) and not suggestion.format  # a declared type answers; so does the format of dates
-    if tree_file is None or (suggestion.rule is None and asks):  # a tree file takes the values as text
+    # If the type is uncertain, the job must declare it, unless the format of dates already makes it certain.
+    uncertain = bool(profile.reading.question) and not suggestion.format
+    if tree_file is None or (suggestion.rule is None and uncertain):  # with a tree file, values are text and need no type
         lines.append(f'type = "{suggestion.type}"')
     if suggestion.format:
         lines.append(f"format = {_text(suggestion.format)}{'  # guess' if profile.reading.question else ''}")
-    elif asks and lines:
+    elif uncertain and lines:
         lines[-1] += "  # guess"
     if suggestion.rule is not None:
         lines.append(f"hierarchy = {_text(tree_file) if tree_file else _rule(suggestion.rule)}  # guess")
     elif suggestion.choice is not None:
-        instead = "fixed bands instead of the tightest ranges" + ("; then remove the type" if tree_file and asks else "")
-        lines.append(f"# hierarchy = {_text(tree_file or suggestion.choice.short())}  # {instead}")
+        remove = "; if you use it, remove the type" if tree_file and uncertain else ""
+        lines.append(
+            f"# hierarchy = {_text(tree_file or suggestion.choice.short())}  # fixed bands instead of the tightest ranges{remove}"
+        )
     if suggestion.step is not None:
         step = int(suggestion.step) if suggestion.step.is_integer() else suggestion.step
-        lines.append(f'# step = {step}  # serves ranges = "grid" above: they then end at multiples of it')
+        lines.append(f'# step = {step}  # only with ranges = "grid" above: ranges end at multiples of this number')
     return lines
 
 
 def _more_than_k(profile: Profile) -> list[str]:
-    """A promise about the values of a sensitive column that the whole table keeps, so that some release can."""
+    """Offer a promise about the values of a sensitive column. The whole table keeps it, so a release can keep it."""
     ordered = profile.reading.numbers is not None and not profile.reading.question
     if ordered and profile.distinct > FEW_VALUES:
-        text = 'every class spreads as the table does; add t_distance = "ordered", or near values count as far apart'
-        return [f"# t = {CLOSE}  # more than k: {text}"]
+        text = "in each group, the values are distributed almost as in the whole table"
+        distance = 'also add t_distance = "ordered", so that similar numbers count as similar'
+        return [f"# t = {CLOSE}  # stronger than k: {text}; {distance}"]
     least, rest = _different(profile)
     if least < 2:
         return []
-    others = "another than the most frequent" if least == 2 else f"others than the {least - 1} most frequent"
-    text = f"every class holds at least {least} different values; {rest:.0%} of the rows hold {others}"
-    amounts = '; for amounts rather t with t_distance = "ordered"' if ordered and profile.distinct > 2 else ""
-    return [f"# l = {least}  # more than k: {text}{amounts}"]
+    others = "a value other than the most frequent" if least == 2 else f"a value other than the {least - 1} most frequent"
+    text = f"each group has at least {least} different values; {100 * rest:.0f} % of the rows have {others}"
+    amounts = '; for amounts, t with t_distance = "ordered" is better' if ordered and profile.distinct > 2 else ""
+    return [f"# l = {least}  # stronger than k: {text}{amounts}"]
 
 
 def _different(profile: Profile) -> tuple[int, float]:
-    """How many different values every class could hold without losing much, and what share holds the last of them or a rarer."""
+    """Return how many different values each group can have without much loss.
+
+    Also return the share of rows with the last of these values, ranked by frequency, or a rarer one.
+    """
     share = np.sort(profile.counts)[::-1] / profile.rows
-    rest = np.cumsum(share[::-1])[::-1]  # of each value and all that are rarer
+    rest = np.cumsum(share[::-1])[::-1]  # share of each value together with all rarer values
     least = min(int(np.count_nonzero(rest >= GOOD_SHARE)), MOST_DIFFERENT)
     return least, float(rest[least - 1]) if least else 0.0
 
 
 def _key(name: str) -> str:
-    """A column's name as TOML writes a key."""
+    """Write a column name as a TOML key."""
     return tomli_w.dumps({name: 0}).rpartition(" = ")[0]
 
 
 def _rule(rule: Rule) -> str:
-    """A rule as it stands in a job, in one line."""
+    """Write a tree rule in one line, as it appears in a job."""
     written = rule.written()
     if isinstance(written, str):
         return _text(written)
@@ -206,36 +246,44 @@ def _rule(rule: Rule) -> str:
 
 
 def _text(text: str) -> str:
+    """Write a text as a TOML string."""
     return tomli_w.dumps({"x": text}).partition(" = ")[2].rstrip("\n")
 
 
 # --- lines for a terminal
 
 NAME_WIDTH = 28
+UNIQUE_EXPLAINED = "'unique' is the share of rows whose value occurs in no other row."
 
 
 def report_lines(inspection: Inspection) -> list[str]:
-    """A table of the columns, then who stands alone."""
+    """Return the report for a terminal: first the finding, what it means and what to do next; then the table of columns."""
     named = [_shown(profile.name) for profile in inspection.profiles]
     width = max(6, *map(len, named))
+    next_step = ["Next: check the suggested roles below, then anonymize the table with them."] if inspection.risk.quasi else []
     lines = [
-        f"{inspection.rows:,} rows, {len(inspection.profiles)} columns",
-        f"  {'column':<{width}}  {'type':<9} {'distinct':>9} {'alone':>6} {'missing':>7}  suggested role, and why",
+        _finding(inspection),
+        *next_step,
+        *_combination_lines(inspection),
+        *_person_lines(inspection),
+        "",
+        f"{inspection.rows:,} rows, {len(inspection.profiles)} columns. {UNIQUE_EXPLAINED}",
+        f"  {'column':<{width}}  {'type':<9} {'distinct':>9} {'unique':>7} {'missing':>7}  {'role':<10}  reason for this role",
     ]
     for name, profile, suggestion in zip(named, inspection.profiles, inspection.suggestions, strict=True):
-        missing = profile.missing / max(profile.rows, 1)
-        tree = f"; tree {suggestion.rule.describe()}" if suggestion.rule else ""
+        unique, missing = _percent(profile.unique_share), _percent(profile.missing / max(profile.rows, 1))
+        tree = f" Tree: {suggestion.rule.describe()}" if suggestion.rule else ""
         lines.append(
-            f"  {name:<{width}}  {profile.value_type:<9} {profile.distinct:>9,} {profile.unique_share:>6.1%} {missing:>7.1%}  "
-            f"{suggestion.role}: {suggestion.reason}{tree}"
+            f"  {name:<{width}}  {profile.value_type:<9} {profile.distinct:>9,} {unique:>7} {missing:>7}  "
+            f"{suggestion.role:<10}  {suggestion.reason}{tree}"
         )
     if inspection.missing:
-        lines.append(f"Taken for missing: {' '.join(inspection.missing)}")
-    return [*lines, *(line.removeprefix("# ") for line in _risk_lines(inspection))]
+        lines.append(f"Treated as missing values: {' '.join(inspection.missing)}")
+    return lines
 
 
 def _shown(name: str) -> str:
-    """A column's name on one line, a long one cut."""
+    """Return a column name on one line; a long name is shortened."""
     plain = name if name.isprintable() else repr(name)[1:-1]
     return plain if len(plain) <= NAME_WIDTH else plain[: NAME_WIDTH - 3] + "..."
 
@@ -244,17 +292,17 @@ def _shown(name: str) -> str:
 
 
 def write(inspection: Inspection, job: Path | None, folder: Path | None, *, force: bool) -> None:
-    """The trees into their folder, then the job that names them; nothing is replaced unless forced."""
-    grown = _tree_files(inspection, folder) if folder is not None else {}
+    """Write the trees to their folder, then the job that uses them. Existing files are replaced only with `force`."""
+    trees = _tree_files(inspection, folder) if folder is not None else {}
     if job is not None:
         require_job_file(job, force)
-    text = _job_naming({name: file for name, (file, _tree) in grown.items()}, job, inspection)
-    for file, _tree in grown.values():
+    text = _job_with_trees({name: file for name, (file, _tree) in trees.items()}, job, inspection)
+    for file, _tree in trees.values():
         require_other(file, [inspection.source])
         if file.exists() and not force:
-            raise RequestError(f"{file} exists. Choose another folder for the trees, or replace it with force (--force).")
+            raise RequestError(f"The file {file} exists. Choose another folder for trees (--trees), or set force (--force).")
     with _all_or_nothing(folder) as made:
-        for file, tree in grown.values():
+        for file, tree in trees.values():
             with staged(file, force) as part:
                 hierarchies.save(tree, part)
             made.append(file)
@@ -265,37 +313,39 @@ def write(inspection: Inspection, job: Path | None, folder: Path | None, *, forc
 
 @contextmanager
 def _all_or_nothing(folder: Path | None) -> Iterator[list[Path]]:
-    """Make the folder of trees; if what follows fails, or is interrupted, take it and the files named back."""
+    """Make the folder of trees. If the body fails or is interrupted, delete the folder and the files in the yielded list."""
     made: list[Path] = []
-    was_there = folder is None or folder.is_dir()
+    existed = folder is None or folder.is_dir()
     try:
         if folder is not None:
             try:
                 folder.mkdir(parents=True, exist_ok=True)
             except OSError as error:
-                raise MachineError(f"The folder {folder} could not be made: {error.strerror}.") from None
+                raise MachineError(f"The folder {folder} cannot be made: {error.strerror}. Choose another folder.") from None
         yield made
     except BaseException:
         with suppress(OSError):
             for file in made:
                 file.unlink(missing_ok=True)
-            if folder is not None and not was_there:
+            if folder is not None and not existed:
                 folder.rmdir()
         raise
 
 
-def _job_naming(trees: Mapping[str, Path], job: Path | None, inspection: Inspection) -> bytes:
-    """The job with these tree files, named from where it will lie."""
+def _job_with_trees(trees: Mapping[str, Path], job: Path | None, inspection: Inspection) -> bytes:
+    """Return the job that uses these tree files, with paths relative to the job file."""
     home = job.parent if job is not None else Path()
     used = {name: os.path.relpath(file, home) for name, file in trees.items()}
     try:
         return job_text(inspection, used).encode()
     except UnicodeEncodeError:
-        raise RequestError("The name of the folder of trees is not text, so no job can name it. Choose another.") from None
+        raise RequestError(
+            "The name of the folder of trees is not valid text, so the job cannot contain it. Choose another folder."
+        ) from None
 
 
 def _tree_files(inspection: Inspection, folder: Path) -> dict[str, tuple[Path, hierarchies.Tree]]:
-    """For each quasi-identifier with a rule, or that could have one: its file and its tree."""
+    """Return the file and the tree of each quasi-identifier with a suggested or possible tree rule."""
     files: dict[str, tuple[Path, hierarchies.Tree]] = {}
     taken: set[str] = set()
     for profile, suggestion in zip(inspection.profiles, inspection.suggestions, strict=True):
@@ -305,7 +355,7 @@ def _tree_files(inspection: Inspection, folder: Path) -> dict[str, tuple[Path, h
         values = ColumnValues(profile.name, profile.texts.to_pylist(), profile.counts, profile.reading)
         try:
             tree = rule.tree(values)
-        except RequestError:  # too many values: the job goes on without
+        except RequestError:  # the column has too many values for a tree, so the job has none
             continue
         stem = re.sub(r"[^\w .-]", "_", profile.name).strip(" .")[:80] or "column"
         stem = stem if stem.casefold() not in taken else f"{stem}-{len(taken) + 1}"

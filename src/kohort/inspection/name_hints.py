@@ -1,4 +1,4 @@
-"""What the name of a column says about it, in the languages that such tables come in. Only hints: inspect says why it guessed."""
+"""What a column name suggests about the column, in several languages. These are only hints; inspect gives them as reasons."""
 
 from __future__ import annotations
 
@@ -10,10 +10,15 @@ Meaning = str
 
 
 class Hint(NamedTuple):
-    """What a name seems to mean."""
+    """The role and the meaning that a column name suggests."""
 
     role: str
     meaning: Meaning
+
+    @property
+    def described(self) -> str:
+        """The meaning as the end of the sentence `Column name suggests ...`."""
+        return _DESCRIBED.get(self.meaning, self.meaning)
 
 
 NAMES, PERSON, SOMEBODY_ELSE, OFFICIAL = "a person's name", "a person", "somebody else", "an official number"
@@ -27,7 +32,7 @@ _IDENTIFIERS: dict[Meaning, str] = {
         "locataire paciente alumno alumna paziente dipendente intestatario nominativo patient pat person customer client "
         "member employee student subject participant respondent donor user owner kunde mitglied"
     ),
-    SOMEBODY_ELSE: (  # not the one whom the row is about
+    SOMEBODY_ELSE: (  # a person other than the person of the row
         "sachbearbeiter lehrer zeuge witness officer teacher nurse surgeon manager guardian husband wife medecin nextofkin "
         "contact doctor physician hausarzt arzt mother father"
     ),
@@ -104,11 +109,33 @@ _HINTS: list[tuple[str, Hint]] = [
     for meaning, words in groups.items()
     for word in words.split()
 ]
-LONG = 5  # words of this many letters are looked for inside longer ones, shorter ones must stand alone
+_DESCRIBED: dict[Meaning, str] = {
+    SOMEBODY_ELSE: "another person, such as a doctor",
+    "an address": "an address or phone number",
+    OFFICIAL: "an official number or an account number",
+    "age": "an age",
+    "sex": "a sex or gender",
+    "birth": "a date of birth",
+    "origin": "an origin, nationality or language",
+    "place": "a place",
+    "family": "a family or household",
+    "education": "an education",
+    "work": "a job or employer",
+    "housing": "a home or vehicle",
+    "care": "a hospital stay, visit or insurer",
+    "time": "a date or time",
+    "looks": "a height or another visible feature",
+    "health": "health data",
+    "money": "an amount of money",
+    "belief": "a belief or orientation",
+    "law": "a crime or court decision",
+    "outcome": "a result or score",
+}
+LONG = 5  # words of at least this many letters are also found inside longer words
 
 
 def hint(name: str) -> Hint | None:
-    """What the last telling word of a name says: in `family_income` it is income that counts.
+    """Return what a column name suggests; None if nothing. The last known word decides: in `family_income` it is `income`.
 
     >>> hint("native-country").meaning, hint("Weducation").meaning, hint("time_in_hospital").meaning, hint("fnlwgt")
     ('origin', 'education', 'care', None)
@@ -128,25 +155,25 @@ def hint(name: str) -> Hint | None:
 
 
 def says_id(name: str) -> bool:
-    """Whether the last word of a name says that its values number rows or persons; `number_of_visits` counts."""
+    """Whether the last word of a name means an identifying number, as in `patient_id`; `number_of_visits` is a count."""
     words = [word for word in words_of(name) if not word.isdigit()]
     return bool(words) and words[-1] in _IDS.split()
 
 
 def ends_like_id(name: str) -> bool:
-    """Whether a name of one word ends like that of a number or a name: UTILITYID, utilname."""
+    """Whether a name ends like an identifying number or a name: UTILITYID, utilname."""
     return "".join(words_of(name)).endswith(
         ("id", "nr", "no", "nbr", "num", "name", "key", "nummer", "number", "numero", "zeichen", "code", "token")
     )
 
 
 def says_code(name: str) -> bool:
-    """Whether a name says that its numbers are codes, not amounts."""
+    """Whether a name suggests that the numbers in the column are codes, not amounts."""
     return bool(set(words_of(name)) & {*_IDS.split(), "code", "type", "category", "class", "kind", "group", "status"})
 
 
 def words_of(name: str) -> list[str]:
-    """The words of a name in small letters without accents: `birthDate_1` is birth, date, 1."""
+    """Return the words of a name in lower case without accents: `birthDate_1` gives birth, date, 1."""
     plain = unicodedata.normalize("NFKD", name.replace("ß", "ss")).encode("ascii", "ignore").decode()
-    parted = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])", " ", plain)
-    return re.findall(r"[a-z]+|\d+", parted.lower())
+    split = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])", " ", plain)
+    return re.findall(r"[a-z]+|\d+", split.lower())

@@ -1,4 +1,4 @@
-"""One column as it is: its type, how many values it has, how many rows stand alone with theirs, what is missing."""
+"""Profile of one column: its type, its number of distinct values, its number of unique rows, its missing values."""
 
 from __future__ import annotations
 
@@ -18,97 +18,104 @@ from kohort.schema.type_detection import Reading
 from kohort.tables.tables import as_text
 
 TOKENS = ("?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "#N/A", "<NA>", "(null)", "-", "--", ".")
-"""Texts that usually stand for a missing value."""
-AMBIGUOUS_TOKENS = {"NA", "-", "."}  # Namibia; a mark of its own: missing only beside numbers, dates or longer texts
-NEARLY = 0.9  # share of rows that are numbers from which the others are worth a word
-SAMPLE = 2_000  # distinct values whose form is looked at
+"""Texts that usually mean a missing value."""
+AMBIGUOUS_TOKENS = {"NA", "-", "."}  # may be values (NA: Namibia); they mean missing only among numbers, dates or longer texts
+NEARLY = 0.9  # if at least this share of rows are numbers, the reason mentions the rows that are not
+SAMPLE = 2_000  # number of distinct values whose form is examined
 
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """What was found in one column."""
+    """What was found in one column. It contains values of the table, so it is never shown or written as a whole."""
 
     name: str
     stored: str
-    """The type that the source gives it."""
+    """The type of the column in the source."""
     rows: int
     reading: Reading
     texts: pa.Array = field(repr=False)
-    """The distinct present values as text, in order of appearance. Private."""
+    """The distinct non-missing values as text, in order of first appearance. Private."""
     counts: NDArray[np.int64] = field(repr=False)
-    """Rows that hold each of them. Private."""
+    """The number of rows with each distinct value. Private."""
     indices: NDArray[np.int32] = field(repr=False)
-    """Per row: which of them, -1 for missing. Private."""
+    """Per row: the index of its distinct value, -1 for missing. Private."""
     tokens: tuple[str, ...] = ()
-    """Usual marks of a missing value that occur in it."""
+    """Usual texts for a missing value that occur in the column."""
     contents: Contents = NOTHING
+    """What the form of the cells shows."""
     unusable: str = ""
-    """Why nothing can be said of its values."""
+    """Why the values cannot be examined, as a sentence; empty if they can."""
     nearly: str = ""
-    """What keeps text from being numbers, if little does."""
+    """What prevents a column of text from being numbers, if only a few cells do; a sentence or empty."""
 
     @property
     def value_type(self) -> str:
+        """The detected type, or the type in the source if the values cannot be examined."""
         return self.reading.value_type if not self.unusable else self.stored
 
     @property
     def distinct(self) -> int:
+        """Number of distinct values, without missing values."""
         return len(self.counts)
 
     @property
     def missing(self) -> int:
+        """Number of rows with a missing value."""
         return int(np.count_nonzero(self.indices < 0))
 
     @property
     def unique(self) -> int:
-        """Rows that are the only one with their value."""
+        """Number of rows whose value occurs in no other row."""
         return int(np.count_nonzero(self.counts == 1))
 
     @property
     def unique_share(self) -> float:
+        """Share of rows whose value occurs in no other row."""
         return self.unique / self.rows if self.rows else 0.0
 
     def doubt(self) -> str:
-        """What a reader should know of how it was read, as a clause; nothing if it is plain."""
+        """Return a sentence about what is uncertain in the detected type; empty if nothing is."""
         if self.reading.question and self.reading.format:
-            return f"; whether day or month comes first is guessed ({self.reading.format})"
+            return f"The order of day and month is a guess ({self.reading.format})."
         if self.reading.question:
-            return "; that its comma marks decimals is guessed"
+            return "That the comma separates decimals is a guess."
         return self.nearly
 
-    def held_by_fewer(self, than: int) -> int:
-        """Values held by fewer rows than that."""
-        return int(np.count_nonzero(self.counts < than))
+    def rarer_than(self, rows: int) -> int:
+        """Return the number of distinct values that occur in fewer than this many rows."""
+        return int(np.count_nonzero(self.counts < rows))
 
 
 def profile(column: pa.ChunkedArray, name: str, missing: Sequence[str], tokens: Sequence[str] = TOKENS) -> Profile:
-    """Look at every value of a column; `missing` are texts known to stand for nothing, `tokens` texts that may."""
-    stored = "".join(mark if mark.isprintable() else " " for mark in str(column.type))[:60]  # fields of structs have names too
+    """Examine all values of a column. `missing` are texts that mean a missing value, `tokens` texts that may mean one."""
+    # A struct type shows the names of its fields, which may contain line breaks and be long.
+    stored = "".join(mark if mark.isprintable() else " " for mark in str(column.type))[:60]
     try:
         held, indices = distinct(column, name, missing)
         texts = as_text(held.values)
     except (RequestError, pa.ArrowException):
         nothing = pa.array([], pa.string()), np.empty(0, np.int64), np.full(len(column), -1, np.int32)
         return Profile(
-            name, stored, len(column), type_detection.TEXT, *nothing, unusable=f"values of type {stored} cannot be compared"
+            name, stored, len(column), type_detection.TEXT, *nothing, unusable=f"Values of type {stored} cannot be compared."
         )
     absent = _absent(texts, tokens)
     if absent:
         held, indices = distinct(column, name, (*missing, *absent))
         texts = as_text(held.values)
     reading = type_detection.read(held.values) or type_detection.TEXT
-    if reading.unfit is not None or (reading.question and reading.numbers is None):  # infinite numbers, days of no calendar
+    # Infinite numbers, dates outside the calendar and unknown time zones are treated as text.
+    if reading.unfit is not None or (reading.question and reading.numbers is None):
         reading = type_detection.TEXT
     counts = held.counts[:-1]
     step = max(1, len(texts) // SAMPLE)
-    looked_at = texts.take(pa.array(np.arange(0, len(texts), step))) if step > 1 else texts
-    found = contents_of([str(text) for text in looked_at.to_pylist()], reading.value_type)
+    sample = texts.take(pa.array(np.arange(0, len(texts), step))) if step > 1 else texts
+    found = contents_of([str(text) for text in sample.to_pylist()], reading.value_type)
     nearly = _nearly_numbers(texts, counts, indices) if reading.value_type == "text" else ""
     return Profile(name, stored, len(column), reading, texts, counts, indices.astype(np.int32), absent, found, nearly=nearly)
 
 
 def _nearly_numbers(texts: pa.Array, counts: NDArray[np.int64], indices: NDArray[np.int64]) -> str:
-    """A column of numbers with a few other texts loses all that numbers could tell, so it is said which row to look at."""
+    """Return a sentence if only a few cells prevent the column from being numbers. It names a row, never a value."""
     if not len(texts) or pc.any(pc.match_substring_regex(texts, "^0[0-9]")).as_py():
         return ""
     bare = pc.utf8_trim_whitespace(texts)
@@ -118,14 +125,19 @@ def _nearly_numbers(texts: pa.Array, counts: NDArray[np.int64], indices: NDArray
         return ""
     if fits.all():
         padded = pc.not_equal(bare, texts)
-        return "; its numbers have blanks around them, so they are text: take the blanks out" if pc.any(padded).as_py() else ""
+        return "Its numbers have blanks around them, so they are text. Remove the blanks." if pc.any(padded).as_py() else ""
     first = int(np.argmax(np.append(~fits, False)[indices])) + 1
-    most = f"{rows:,} of {counts.sum():,} rows are numbers"
-    return f"; {most}, the first that is not is row {first:,}: mend it, or name what stands there with --missing"
+    return (
+        f"{rows:,} of {counts.sum():,} rows are numbers; the first other value is in row {first:,}. Correct it, or, if it means "
+        "a missing value, name it in missing (--missing)."
+    )
 
 
 def _absent(texts: pa.Array, tokens: Sequence[str]) -> tuple[str, ...]:
-    """The usual marks of a missing value among the distinct texts; the ambiguous ones only where they stand out."""
+    """Return the usual texts for a missing value that occur in the column.
+
+    An ambiguous text counts only if all other values are longer texts or numbers.
+    """
     found = [str(text) for text in texts.filter(pc.is_in(texts, pa.array(tokens))).to_pylist()]
     if not set(found) & AMBIGUOUS_TOKENS:
         return tuple(found)

@@ -1,4 +1,4 @@
-"""Which role a column should have, and why. Guesses for a person to review; in doubt a column is withheld, never passed on."""
+"""Suggest a role for each column, with a reason that users read. If in doubt, a column is not published."""
 
 from __future__ import annotations
 
@@ -11,210 +11,236 @@ import numpy as np
 
 from kohort.encoding.number_axis import Grid
 from kohort.inspection.name_hints import Hint, ends_like_id, hint, says_code, says_id
-from kohort.inspection.person_columns import Repeating, determines, lasting, repeating
+from kohort.inspection.person_columns import Repeating, constant_per_person, determines, repeating
 from kohort.inspection.profile import Profile
 from kohort.schema.columns import NEAR_UNIQUE, Role
 from kohort.schema.promises import Promise
 from kohort.schema.tree_rules import MOST_LEAVES, Date, Interval, Order, Prefix, Rare, Rule
 
-K: int = Promise.model_fields["k"].default  # what the drafted job promises
-SHARED_BY = 5  # rows that must hold each value of a column that is passed on without being understood
-MANY_UNIQUE = 0.2  # share of rows with a value of their own from which a number singles people out
-NAMED_ID = 0.1  # distinct values per row from which a column that calls itself a number of something is one
-FEW_VALUES = 20  # numbers of so few values are codes if their name says so
-MOST_BANDS = 30  # ranges in words that are put in order in the job
-LONG_NUMBER = 8  # characters from which a code of one's own is a number of a card, an account, a contract
-TINY = 1e-290  # a step too small to be told
-LIFETIME = 40  # years over which dates of birth spread, and dates of events seldom do
+K: int = Promise.model_fields["k"].default  # the k of the drafted job
+SHARED_BY = 5  # a column with an unknown meaning is published only if each value occurs in at least this many rows
+MANY_UNIQUE = 0.2  # if at least this share of rows has a unique value, the values may identify people
+NAMED_ID = 0.1  # a column named like an identifying number is one if it has at least this many distinct values per row
+FEW_VALUES = 20  # a column with at most this many distinct values has few values
+MOST_BANDS = 30  # at most this many ranges written as text are put in order in the job
+LONG_NUMBER = 8  # unique codes with at least this many characters are numbers of cards, accounts or contracts
+TINY = 1e-290  # smaller steps cannot be written
+LIFETIME = 40  # dates over at least this many years are probably dates of birth; dates of events seldom cover so many
 STRICTEST = ("identifier", "quasi", "sensitive", "other")
-SMALL = 20  # rows below which shares say little
+SMALL = 20  # in tables with fewer rows, shares mean little
 
 
 @dataclass(frozen=True)
 class Suggestion:
-    """What inspect would do with a column."""
+    """The role and settings that inspect suggests for a column."""
 
     role: Role
     reason: str
+    """Why, as one or more sentences. They contain counts and names of columns, never values."""
     type: str | None = None
     format: str | None = None
     rule: Rule | None = None
-    """The tree that goes into the job."""
+    """The tree rule in the drafted job."""
     choice: Rule | None = None
-    """A tree that could: numbers and dates publish tighter ranges without one."""
+    """A tree rule that is possible but not used: without a tree, numbers and dates are published as tighter ranges."""
     step: float | None = None
-    """A round step for ranges on a grid, of numbers that have no tree."""
+    """A round step for ranges on a grid, for numbers without a tree."""
 
 
 def suggest(profiles: Sequence[Profile]) -> list[Suggestion]:
-    """One suggestion per column."""
+    """Return one suggestion per column."""
     made = [_suggest(profile) for profile in profiles]
-    for later, other in _twins(profiles):
-        if "drop" not in (made[later].role, made[other].role):
-            if STRICTEST.index(made[later].role) < STRICTEST.index(made[other].role):  # the one that is kept is protected as both
-                reason = f"it says the same as {profiles[later].name!r}; {made[later].reason}"
-                made[other] = replace(made[later], reason=reason)
-            made[later] = Suggestion("drop", f"it says the same as {profiles[other].name!r}, value for value")
-    made = [_if_it_numbers_persons(profile, said, profiles, made) for profile, said in zip(profiles, made, strict=True)]
+    for dropped, kept in _equivalent_columns(profiles):
+        if "drop" not in (made[dropped].role, made[kept].role):
+            if STRICTEST.index(made[dropped].role) < STRICTEST.index(made[kept].role):  # the kept column gets the stricter role
+                reason = f"It has the same information as {profiles[dropped].name!r}. {made[dropped].reason}"
+                made[kept] = replace(made[dropped], reason=reason)
+            same = f"It has the same information as {profiles[kept].name!r}: each value of one belongs to one value of the other."
+            made[dropped] = Suggestion("drop", same)
+    made = [_if_it_identifies_people(one, suggestion, profiles, made) for one, suggestion in zip(profiles, made, strict=True)]
     if not any(suggestion.role == "quasi" for suggestion in made):
-        made = [_if_nothing_else(profile, suggestion) for profile, suggestion in zip(profiles, made, strict=True)]
+        made = [_if_no_quasi(profile, suggestion) for profile, suggestion in zip(profiles, made, strict=True)]
     made = _with_unit(profiles, made)
     made = [_with_tree(profile, suggestion) for profile, suggestion in zip(profiles, made, strict=True)]
-    return [replace(said, reason=said.reason + profile.doubt()) for profile, said in zip(profiles, made, strict=True)]
+    return [_with_reason(suggestion, profile.doubt()) for profile, suggestion in zip(profiles, made, strict=True)]
+
+
+def _with_reason(suggestion: Suggestion, sentence: str) -> Suggestion:
+    """Add a sentence to the reason; an empty one adds nothing."""
+    return replace(suggestion, reason=f"{suggestion.reason} {sentence}") if sentence else suggestion
 
 
 def _suggest(profile: Profile) -> Suggestion:
-    """The first rule that applies decides: what cells show before what the name says before what the numbers say."""
+    """Suggest a role from one column. The first rule that applies decides: form of cells, then column name, then counts."""
     meant = hint(profile.name)
     if profile.unusable:
         return Suggestion("drop", profile.unusable)
     if not profile.distinct:
-        return Suggestion("drop", "it holds nothing")
+        return Suggestion("drop", "The column is empty.")
     if profile.contents.direct:
-        return Suggestion("identifier", f"it holds {profile.contents.direct}")
+        return Suggestion("identifier", f"The cells are {profile.contents.direct}. They identify people.")
     if profile.contents.free_text:
-        return Suggestion("drop", "it holds free text, which can name anyone")
+        return Suggestion("drop", "The cells are free text, which can name people.")
     if meant and meant.role == "identifier":
+        suggests = f"Column name suggests {meant.described}"
         if profile.distinct > 2:
-            return Suggestion("identifier", f"its name speaks of {meant.meaning}")
-        return Suggestion("drop", f"its name speaks of {meant.meaning}; if it only says whether there is one, make it other")
+            return Suggestion("identifier", f"{suggests}. It identifies people.")
+        few = "but the column has at most 2 values. If it only says whether there is one, make it other."
+        return Suggestion("drop", f"{suggests}, {few}")
     if profile.contents.code_length >= LONG_NUMBER and profile.unique_share >= NEAR_UNIQUE:
-        return Suggestion("identifier", f"nearly every row has a code of its own, of {profile.contents.code_length} characters")
-    if says_id(profile.name) and (_numbers_persons(profile) or (meant and meant.role == "sensitive")):
-        return Suggestion("identifier", f"it numbers persons or rows: {profile.distinct:,} values in {profile.rows:,} rows")
+        return Suggestion("identifier", f"Nearly every row has a unique code of {profile.contents.code_length} characters.")
+    if says_id(profile.name) and (_is_number(profile) or (meant and meant.role == "sensitive")):
+        count = f"{profile.distinct:,} values in {profile.rows:,} rows"
+        return Suggestion("identifier", f"Column name suggests a number that identifies people or rows: {count}.")
     if meant and meant.role in ("quasi", "sensitive"):
         return _by_name(profile, meant)
     if profile.contents.names and profile.unique_share >= MANY_UNIQUE:
-        return Suggestion("identifier", "it seems to hold names of persons")
+        return Suggestion("identifier", "The cells look like names of people.")
     if profile.distinct == 1 and not profile.missing:
-        return Suggestion("other", "it is the same for everyone")
+        return Suggestion("other", "All rows have the same value.")
     if profile.value_type in ("date", "timestamp"):
-        return Suggestion("quasi", _what_dates(profile))
+        return Suggestion("quasi", _about_dates(profile))
     if profile.contents.icd:
-        return Suggestion("sensitive", "it holds ICD codes, that is diagnoses")
+        return Suggestion("sensitive", "The cells are ICD codes, that is, diagnoses. Nobody should learn them about a person.")
     if profile.contents.post_code_levels and profile.contents.zero_led:
-        return Suggestion("quasi", "it seems to hold post codes")
-    return _by_numbers(profile)
+        return Suggestion("quasi", "The cells look like post codes. Other people may know them: quasi-identifier.")
+    return _by_counts(profile)
 
 
-def _numbers_persons(profile: Profile) -> bool:
+def _is_number(profile: Profile) -> bool:
+    """Whether the values of a column named like an identifying number are numerous enough to be one."""
     if profile.value_type not in ("integer", "text") or profile.distinct <= FEW_VALUES:
         return profile.rows < SMALL and profile.unique == profile.rows
     return profile.unique_share >= NEAR_UNIQUE or profile.distinct >= NAMED_ID * profile.rows
 
 
 def _by_name(profile: Profile, meant: Hint) -> Suggestion:
+    """Suggest a role for a column whose name suggests a quasi-identifier or a sensitive column."""
+    suggests = f"Column name suggests {meant.described}"
+    unique = f"{100 * profile.unique_share:.0f} % of the rows have a unique"
     if meant.role == "quasi":
-        return Suggestion("quasi", f"its name speaks of {meant.meaning}, which others may know")
+        return Suggestion("quasi", f"{suggests}. Other people may know it: quasi-identifier.")
     if profile.value_type == "text" and profile.unique_share >= MANY_UNIQUE:
-        alone = f"{profile.unique_share:.0%} of the rows have a text of their own"
-        return Suggestion("drop", f"its name speaks of {meant.meaning}, but {alone}, which can name anyone")
+        return Suggestion("drop", f"{suggests}, but {unique} text, which can name people.")
     if profile.contents.code_length >= LONG_NUMBER and profile.distinct > FEW_VALUES:
-        return Suggestion("identifier", f"its name speaks of {meant.meaning}, but its codes are as long as numbers of cards")
-    reason = f"its name speaks of {meant.meaning}, which nobody should learn"
+        return Suggestion("identifier", f"{suggests}, but the codes are as long as card numbers.")
+    reason = f"{suggests}. Nobody should learn it about a person."
     if profile.unique_share >= MANY_UNIQUE:
-        alone = f"{profile.unique_share:.0%} of the rows have a value of their own"
-        reason += f"; {alone}: round it, or make it quasi if others can know it"
+        reason += f" {unique} value: round it, or make it quasi if other people may know it."
     return Suggestion("sensitive", reason)
 
 
-def _what_dates(profile: Profile) -> str:
+def _about_dates(profile: Profile) -> str:
+    """Return the reason for a column of dates."""
     days = np.asarray(profile.reading.numbers)
     years = int(days.max() - days.min()) // 365
     if years >= LIFETIME:
-        return f"its dates spread over {years} years, so they may be dates of birth, which others may know"
-    return "dates of events are often known to others"
+        return f"The dates cover {years} years. They may be dates of birth. Other people may know them: quasi-identifier."
+    return "Other people often know the dates of events: quasi-identifier."
 
 
-def _by_numbers(profile: Profile) -> Suggestion:
-    """A column whose name and form say nothing: passed on only if nobody stands out by it."""
-    alone = f"{profile.unique:,} of {profile.rows:,} rows have a value of their own"
+def _by_counts(profile: Profile) -> Suggestion:
+    """Suggest a role for a column whose name and cells show nothing. It is published only if its values are few and common."""
+    unique = f"{profile.unique:,} of {profile.rows:,} rows have a unique value"
     if profile.unique_share >= NEAR_UNIQUE and profile.value_type in ("integer", "text"):
-        return Suggestion("identifier", f"it is as good as a key: {alone}")
+        return Suggestion("identifier", f"{unique}, so the column identifies rows.")
     if ends_like_id(profile.name) or says_id(profile.name):
-        return Suggestion("identifier", "it is called like a number or a name of somebody or something")
+        return Suggestion("identifier", "Column name suggests a number or a name that identifies people or things.")
     if profile.unique_share >= MANY_UNIQUE:
-        return Suggestion("drop", f"it can point to persons: {alone}")
-    rare = profile.held_by_fewer(SHARED_BY)
+        return Suggestion("drop", f"{unique}, which may identify people.")
+    advice = "If other people may know it, make it quasi; if not, make it sensitive or other."
+    rare = profile.rarer_than(SHARED_BY)
     if rare:
-        return Suggestion(
-            "drop",
-            f"its name says nothing, and {rare:,} of its {profile.distinct:,} values are held by fewer than {SHARED_BY} rows; "
-            "if others may know it make it quasi, if not sensitive or other",
-        )
+        values = f"{rare:,} of its {profile.distinct:,} values occur in fewer than {SHARED_BY} rows"
+        return Suggestion("drop", f"Column name suggests nothing, and {values}. {advice}")
     if profile.contents.names or profile.distinct > FEW_VALUES:
-        values = f"its {profile.distinct:,} values {'look like names' if profile.contents.names else 'are many'}"
-        return Suggestion("drop", f"its name says nothing, and {values}: they may tell who somebody is")
-    return Suggestion("other", f"nobody stands out by it: each value is shared by at least {int(profile.counts.min()):,} rows")
+        like = " that look like names" if profile.contents.names else ""
+        return Suggestion(
+            "drop", f"Column name suggests nothing, and its {profile.distinct:,} values{like} may identify people. {advice}"
+        )
+    common = "Few values, each common. Alone it identifies nobody; combined with other columns it may."
+    fewest = int(profile.counts.min())
+    return Suggestion(
+        "other", f"{common} The rarest value occurs in {fewest:,} rows. If other people may know this column, make it quasi."
+    )
 
 
-def _if_nothing_else(profile: Profile, suggestion: Suggestion) -> Suggestion:
-    """Where no column is recognised, everything that others might know counts as known."""
+def _if_no_quasi(profile: Profile, suggestion: Suggestion) -> Suggestion:
+    """Suggest quasi for every column that could be one. Used if no column is recognised as a quasi-identifier."""
     unknown = hint(profile.name) is None and not profile.contents.free_text and profile.distinct > 1
     if suggestion.role in ("other", "drop") and unknown and profile.unique_share < NEAR_UNIQUE:
-        return Suggestion("quasi", "no column is recognised as one that others may know, so each that could be counts")
+        reason = "No column was recognised as a quasi-identifier, so every column that may be one is suggested as one."
+        return Suggestion("quasi", reason)
     return suggestion
 
 
 # --- several rows of one person
 
 
-def _if_it_numbers_persons(one: Profile, said: Suggestion, profiles: Sequence[Profile], made: Sequence[Suggestion]) -> Suggestion:
-    """A column each of whose values has one combination of quasi-identifiers numbers persons, whatever it is called."""
-    kept = lasting(_having(profiles, made, "quasi"))
-    could = said.role in ("other", "sensitive", "drop") and one.value_type in ("integer", "text") and not one.missing
-    if not could or len(kept) < 2 or not FEW_VALUES < one.distinct <= one.rows / 2:
-        return said
-    if not all(determines(one, other) for other in kept):
-        return said
-    return Suggestion("identifier", "each of its values has one combination of quasi-identifiers: it seems to number persons")
+def _if_it_identifies_people(
+    one: Profile, suggestion: Suggestion, profiles: Sequence[Profile], made: Sequence[Suggestion]
+) -> Suggestion:
+    """Suggest identifier if all rows with the same value have the same quasi-identifiers, whatever the column name."""
+    constant = constant_per_person(_with_role(profiles, made, "quasi"))
+    could = suggestion.role in ("other", "sensitive", "drop") and one.value_type in ("integer", "text") and not one.missing
+    if not could or len(constant) < 2 or not FEW_VALUES < one.distinct <= one.rows / 2:
+        return suggestion
+    if not all(determines(one, other) for other in constant):
+        return suggestion
+    reason = "All rows with the same value have the same quasi-identifiers, so each value seems to be one person."
+    return Suggestion("identifier", reason)
 
 
-def may_number_persons(profiles: Sequence[Profile], made: Sequence[Suggestion]) -> list[Repeating]:
-    """The identifiers whose rows of one value may be one person's, the likeliest first."""
-    return repeating(_having(profiles, made, "identifier"), _having(profiles, made, "quasi"))
+def repeating_identifiers(profiles: Sequence[Profile], made: Sequence[Suggestion]) -> list[Repeating]:
+    """Return the identifiers with repeated values in which each value may be one person, the most likely first."""
+    return repeating(_with_role(profiles, made, "identifier"), _with_role(profiles, made, "quasi"))
 
 
 def _with_unit(profiles: Sequence[Profile], made: Sequence[Suggestion]) -> list[Suggestion]:
-    """The identifier that tells persons apart, where they have several rows, becomes the unit: one column or none."""
-    likely = [one for one in may_number_persons(profiles, made) if one.numbers_persons]
-    chosen = next((one for one in likely if not _why_no_unit(one.profile)), None)
-    known = chosen or next(iter(likely), None)
-    if known is None:
+    """Make the identifier that identifies people the unit, if people have several rows. At most one column becomes the unit."""
+    likely = [one for one in repeating_identifiers(profiles, made) if one.identifies_people]
+    unit = next((one for one in likely if not _why_no_unit(one.profile)), None)
+    found = unit or next(iter(likely), None)
+    if found is None:
         return list(made)
-    role: Role = "unit" if chosen else "identifier"
+    role: Role = "unit" if unit else "identifier"
     return [
-        replace(said, role=role, reason=f"{said.reason}; {_of_one_person(known)}") if one is known.profile else said
-        for one, said in zip(profiles, made, strict=True)
+        _with_reason(replace(suggestion, role=role), _about_people(found)) if one is found.profile else suggestion
+        for one, suggestion in zip(profiles, made, strict=True)
     ]
 
 
 def _why_no_unit(one: Profile) -> str:
-    """Why persons cannot be counted by a column that tells them apart; nothing if they can."""
+    """Return why a column that identifies people cannot be the unit, as a sentence; empty if it can."""
     if one.missing:
-        return f"it is empty in {one.missing:,} rows: fill them in, or leave them out, and make it unit"
-    return f"it has {one.distinct:,} values, and no {K} persons could hide among so few" if one.distinct < K else ""
+        return (
+            f"It cannot be the unit, because it is empty in {one.missing:,} rows. Fill or remove these rows, then make it unit."
+        )
+    few = f"It cannot be the unit, because it has only {one.distinct:,} values, and a group needs at least {K} people."
+    return few if one.distinct < K else ""
 
 
-def _of_one_person(found: Repeating) -> str:
+def _about_people(found: Repeating) -> str:
+    """Return the sentences about a column in which each value is one person."""
     one = found.profile
-    alike = f", those of one value alike in {' and '.join(map(repr, found.alike[:3]))}" if found.alike else ""
-    seen = f"{one.rows - one.missing:,} rows have {one.distinct:,} values{alike}"
+    values = f"{one.rows - one.missing:,} rows have {one.distinct:,} values"
+    if found.agreeing:
+        values += f", and rows with the same value agree in {' and '.join(map(repr, found.agreeing[:3]))}"
     why_not = _why_no_unit(one)
     if why_not:
-        return f"{seen}, so one person may have several rows, but {why_not}"
-    return f"{seen}, so they are taken for one person's rows, and persons are counted"
+        return f"{values}. So one person may have several rows. {why_not}"
+    return f"{values}. So each value is treated as one person, and people are counted instead of rows."
 
 
-def _having(profiles: Sequence[Profile], made: Sequence[Suggestion], role: Role) -> list[Profile]:
-    return [one for one, said in zip(profiles, made, strict=True) if said.role == role]
+def _with_role(profiles: Sequence[Profile], made: Sequence[Suggestion], role: Role) -> list[Profile]:
+    return [one for one, suggestion in zip(profiles, made, strict=True) if suggestion.role == role]
 
 
-# --- columns that say the same
+# --- columns with the same information
 
 
-def _twins(profiles: Sequence[Profile]) -> list[tuple[int, int]]:
-    """(one, other): columns of three and more values where each value of one stands for one of the other; text is kept."""
+def _equivalent_columns(profiles: Sequence[Profile]) -> list[tuple[int, int]]:
+    """Return pairs (dropped, kept) of columns with the same information and at least three values; text is kept."""
     pairs = []
     for second in range(len(profiles)):
         for first in range(second):
@@ -227,6 +253,7 @@ def _twins(profiles: Sequence[Profile]) -> list[tuple[int, int]]:
 
 
 def _same(one: Profile, other: Profile) -> bool:
+    """Whether each value of one column belongs to exactly one value of the other."""
     if not np.array_equal(np.sort(one.counts), np.sort(other.counts)) or one.missing != other.missing:
         return False
     return determines(one, other) and determines(other, one)
@@ -236,7 +263,7 @@ def _same(one: Profile, other: Profile) -> bool:
 
 
 def _with_tree(profile: Profile, suggestion: Suggestion) -> Suggestion:
-    """The type, and the tree that fits, of a quasi-identifier."""
+    """Add the type of a quasi-identifier and a tree rule that fits."""
     if suggestion.role != "quasi":
         return suggestion
     reading, meant = profile.reading, hint(profile.name)
@@ -248,20 +275,21 @@ def _with_tree(profile: Profile, suggestion: Suggestion) -> Suggestion:
     if levels and (is_place or profile.contents.zero_led):
         return replace(suggestion, type="text", rule=Prefix(lengths=levels))
     if value_type == "integer" and profile.distinct <= 3 * FEW_VALUES and says_code(profile.name):
-        suggestion = replace(suggestion, reason=f"{suggestion.reason}; its numbers are taken for codes")
+        suggestion = _with_reason(suggestion, "Its numbers are treated as codes.")
         value_type = "text"
     if value_type in ("integer", "decimal"):
         bands = Interval(steps=_steps(profile, age=meant is not None and meant.meaning == "age"))
         exact = profile.unique_share >= (MANY_UNIQUE if value_type == "decimal" else NEAR_UNIQUE)
         if exact and profile.distinct <= MOST_LEAVES and not (meant and meant.meaning == "age"):
-            why = "; in bands, for the ends of a range would be exact values of somebody"
-            return replace(suggestion, type=value_type, rule=bands, reason=suggestion.reason + why)
+            why = "It is published in bands, because the ends of a tight range would be exact values of people."
+            return _with_reason(replace(suggestion, type=value_type, rule=bands), why)
         return replace(suggestion, type=value_type, choice=bands, step=_grid_step(profile))
     return replace(suggestion, type=value_type, rule=_text_rule(profile))
 
 
 def _text_rule(profile: Profile) -> Rule | None:
-    if profile.contents.bands and 3 <= profile.distinct <= MOST_BANDS and not profile.held_by_fewer(SHARED_BY):
+    """Return a tree rule for a column of text; None if no rule fits."""
+    if profile.contents.bands and 3 <= profile.distinct <= MOST_BANDS and not profile.rarer_than(SHARED_BY):
         texts = [str(text) for text in profile.texts.to_pylist()]
         return Order(values=tuple(sorted(texts, key=lambda text: (_first_number(text), text))))
     if profile.contents.icd:
@@ -269,7 +297,7 @@ def _text_rule(profile: Profile) -> Rule | None:
     if profile.contents.code_length > 2 and profile.distinct > FEW_VALUES:
         return Prefix()
     least = max(SMALL, profile.rows // 100)
-    rare = profile.held_by_fewer(least)
+    rare = profile.rarer_than(least)
     return Rare(least=least) if rare >= 3 and profile.distinct - rare >= 2 else None
 
 
@@ -278,7 +306,7 @@ def _first_number(text: str) -> int:
 
 
 def _steps(profile: Profile, *, age: bool) -> tuple[float, ...]:
-    """Bands of 1, 2 or 5 times a power of ten, about twenty of the narrowest over the range."""
+    """Return widths of bands: the narrowest is 1, 2 or 5 times a power of ten and divides the range into about twenty bands."""
     first = _twentieth(profile)
     if age or first is None:
         return (5.0, 10.0, 20.0)
@@ -287,7 +315,7 @@ def _steps(profile: Profile, *, age: bool) -> tuple[float, ...]:
 
 
 def _grid_step(profile: Profile) -> float | None:
-    """The same as a step for ranges on a grid; none where its multiples cannot be written exactly."""
+    """Return a round step for ranges on a grid; None if its multiples cannot be written exactly."""
     step = _twentieth(profile)
     if step is None:
         return None
@@ -297,11 +325,11 @@ def _grid_step(profile: Profile) -> float | None:
 
 
 def _twentieth(profile: Profile) -> float | None:
-    """1, 2 or 5 times a power of ten, at least a twentieth of the range; None if there is no range."""
+    """Return a twentieth of the range, rounded up to 1, 2 or 5 times a power of ten; None if there is no range."""
     numbers = profile.reading.numbers
     if numbers is None or not len(numbers):
         return None
-    least = (float(numbers.max()) / 2 - float(numbers.min()) / 2) / 10  # halved first: the range itself may be too large
+    least = (float(numbers.max()) / 2 - float(numbers.min()) / 2) / 10  # halved first, because max - min may overflow
     if least < TINY:
         return None
     power = 10.0 ** np.floor(np.log10(least))

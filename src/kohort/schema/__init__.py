@@ -1,5 +1,5 @@
-"""What is known about a table before any of its rows is looked at: columns and roles, promises, presets, trees, workloads.
+"""What a job says about a table: columns and roles, promises, presets, trees, workloads.
 
-Start with `columns` (roles, types, trees of each column) and `promises` (k, l, t, ...). Text that a release publishes is read
-by `published_text`, which the auditor uses too. Reading rows is `kohort.tables`; turning cells into codes is `kohort.encoding`.
+Start with `columns` (role, type and tree of each column) and `promises` (k, l, t, ...). `published_text` parses the text of
+releases for the auditor. `kohort.tables` reads rows; `kohort.encoding` converts cells to codes.
 """

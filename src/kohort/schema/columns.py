@@ -1,4 +1,7 @@
-"""Column roles: what is asked of each column, and the same bound to a table, where every name exists and every tree is loaded."""
+"""Roles and settings of columns (`Column`), and the same checked against a table (`Schema`).
+
+In a `Schema` every column exists in the table and every tree file is loaded.
+"""
 
 from __future__ import annotations
 
@@ -26,22 +29,23 @@ Role = Literal["quasi", "sensitive", "identifier", "unit", "other", "drop"]
 ROLES: tuple[str, ...] = get_args(Role)
 Ranges = Literal["tight", "grid"]
 Statistic = Literal["range", "mean", "both"]
-WHOLE_STEP, DECIMAL_STEP = 5.0, 1.0  # of ranges on a grid, where none is declared: never taken from the data
+# Default steps of ranges on a grid. They never depend on the data, so that they reveal nothing about it.
+WHOLE_STEP, DECIMAL_STEP = 5.0, 1.0
 
-_CELL = re.compile(r"[+-]?\d+([.,]\d+)*|\d{1,4}[-./]\d{1,2}[-./]\d{1,4}.*|\S+@\S+")  # numbers, dates, addresses
+_CELL = re.compile(r"[+-]?\d+([.,]\d+)*|\d{1,4}[-./]\d{1,2}[-./]\d{1,4}.*|\S+@\S+")  # numbers, dates, e-mail addresses
 _UNREADABLE = (
     pa.types.is_decimal256, pa.types.is_union, pa.types.is_interval, pa.types.is_run_end_encoded,
     pa.types.is_binary_view, pa.types.is_list_view, pa.types.is_large_list_view,
 )  # fmt: skip
 
-NEAR_UNIQUE = 0.9  # share of the rows that hold a value of their own, from which a column is as good as a key
-FREE_TEXT_WORDS = 5  # mean number of words from which text is prose, which can name anyone
-ROW_LIKE = 0.25  # share of the names that look like cells from which a header is taken for a row
-SMALL_TABLE = 20  # below this many rows most columns are near-unique by chance
+NEAR_UNIQUE = 0.9  # if at least this share of rows has a unique value, the column identifies rows like a key
+FREE_TEXT_WORDS = 5  # text with at least this mean number of words is free text, which can name people
+ROW_LIKE = 0.25  # if at least this share of the column names looks like cells, the header is probably a row
+SMALL_TABLE = 20  # in tables with fewer rows, most columns are nearly unique by chance
 
 
 class Column(SensitivePromise):
-    """What is asked of one column; what is promised about it, if it is sensitive."""
+    """The role and settings of one column; if it is sensitive, also the promises about it."""
 
     role: Role
     type: ValueType | None = None
@@ -60,7 +64,7 @@ class Column(SensitivePromise):
         if isinstance(given, str) and (not given or tree_builders.is_misspelt(given)):
             raise ValueError(tree_builders.no_such_rule(given))
         if not isinstance(given, (str, Rule, list, tuple, type(None))):
-            raise ValueError(tree_builders.no_such_rule(""))  # noqa: TRY004 - pydantic tells of no other
+            raise ValueError(tree_builders.no_such_rule(""))  # noqa: TRY004 - pydantic reports only ValueError
         return given
 
     @field_serializer("hierarchy")
@@ -73,16 +77,16 @@ class Column(SensitivePromise):
         if wrong:
             raise ValueError(f"format {wrong}")
         if self.format is not None and self.type not in (None, "date", "timestamp"):
-            raise ValueError(f"format is for dates; the column is declared {self.type}")
+            raise ValueError(f"format is only for dates, but the type of this column is {self.type}. Remove format or type")
         return self
 
     @property
     def value_type(self) -> ValueType | None:
-        """The declared type; what has a format is a date."""
+        """The declared type; a column with a format and no type is a date."""
         return self.type or ("date" if self.format else None)
 
     def published(self, name: str) -> list[tuple[str, str]]:
-        """(name, statistic) of what is published of this column; a mean is a column beside, or instead of, the range."""
+        """Return (published name, statistic) for each published column. A mean is a separate column, named `<name>.mean`."""
         if self.role != "quasi":
             return [(name, "value")] if self.role in ("sensitive", "other") else []
         requested = ("range", "mean") if self.statistic == "both" else (self.statistic,)
@@ -91,17 +95,20 @@ class Column(SensitivePromise):
 
 @dataclass(frozen=True)
 class Schema:
-    """The roles of a table's columns, in the table's order; quasi-identifiers in the order they were asked in."""
+    """The roles of all columns of a table. `columns` has the order of the job, `table_columns` the order of the table."""
 
     columns: Mapping[str, Column]
     table_columns: tuple[str, ...]
     trees: Mapping[str, Tree]
     missing: tuple[str, ...] = ()
-    """Texts that stand for a missing value, beside the empty one."""
+    """Texts that mean a missing value, in addition to the empty text."""
     ranges: Ranges = "tight"
 
     def step(self, name: str, *, whole: bool) -> Decimal | None:
-        """The step on whose multiples a column of numbers ends its ranges, exactly as it is written; None if they are tight."""
+        """Return the step of a column of numbers: its ranges end at multiples of this number. None if ranges are tight.
+
+        The step is an exact decimal number, as written in the job.
+        """
         if self.ranges == "tight":
             return None
         requested = self.columns[name].step or (WHOLE_STEP if whole else DECIMAL_STEP)
@@ -109,19 +116,20 @@ class Schema:
 
     @property
     def quasi(self) -> list[str]:
+        """Quasi-identifiers in the order of the job."""
         return [name for name, column in self.columns.items() if column.role == "quasi"]
 
     def named(self, *roles: str) -> list[str]:
-        """Columns of these roles in the order of the table."""
+        """Return the columns with one of these roles, in the order of the table."""
         return [name for name in self.table_columns if self.columns[name].role in roles]
 
     @property
     def carried(self) -> list[str]:
-        """Columns that are published untouched."""
+        """Columns that are published unchanged."""
         return self.named("sensitive", "other")
 
     def published(self) -> list[tuple[str, str, str]]:
-        """(name in the release, column it comes from, statistic) in order; the statistic of untouched columns is 'value'."""
+        """Return (name in the release, source column, statistic) in table order; unchanged columns have the statistic 'value'."""
         return [
             (published, name, statistic)
             for name in self.named("quasi", "sensitive", "other")
@@ -130,7 +138,10 @@ class Schema:
 
 
 def resolve(columns: Mapping[str, Column], table: pa.Table, **requested: Any) -> Schema:
-    """Bind what is asked of columns to a table; every mistake at once. The settings are those of `bind`."""
+    """Check the roles and settings of columns against a table and its rows. Report all mistakes at once.
+
+    `requested` takes the keyword arguments of `bind`.
+    """
     schema = _named(columns, table.column_names, **requested)
     problems = _header_problems(schema, table.schema)
     with gathered(problems):
@@ -141,8 +152,10 @@ def resolve(columns: Mapping[str, Column], table: pa.Table, **requested: Any) ->
 
 
 def bind(columns: Mapping[str, Column], header: pa.Schema, **requested: Any) -> Schema:
-    """The same for a table whose rows are not at hand: only its columns and their types. `folder` may hold trees named after
-    columns; `measured` are sensitive columns whose values need a tree or an order.
+    """Check the roles and settings of columns against the header of a table, without its rows.
+
+    `folder` may contain tree files with the names of columns. `measured` are sensitive columns whose values need a tree or an
+    order (for t-closeness).
     """
     schema = _named(columns, header.names, **requested)
     problems = _header_problems(schema, header)
@@ -162,11 +175,12 @@ def _named(
 ) -> Schema:
     problems = unknown_columns(columns, names)
     undeclared = [name for name in names if name not in columns]
-    if undeclared and any(name in names for name in columns):  # else the header may be somebody's record
+    # If no requested column exists, the header may be a row of data, so its names are not shown.
+    if undeclared and any(name in names for name in columns):
         which = "" if row_like(names) else f": {listed(undeclared)}"
         problems.append(
-            f"{len(undeclared)} column(s) have no role{which}. Each must be quasi, sensitive, identifier, "
-            "unit (one person's rows share it), other (published as it is) or drop."
+            f"{len(undeclared)} column(s) have no role{which}. Give each a role: quasi, sensitive, identifier, "
+            "unit (the same value in all rows of one person), other (published unchanged) or drop."
         )
     trees, tree_problems = load_trees(columns, folder, measured)
     if problems + tree_problems:
@@ -175,46 +189,53 @@ def _named(
 
 
 def _header_problems(schema: Schema, header: pa.Schema) -> list[str]:
-    return _doubled(schema) + _not_carried(schema, header)
+    return _duplicate_names(schema) + _not_carried(schema, header)
 
 
 def require_rows(schema: Schema, rows: int, looks_personal: Callable[[str], str | None]) -> None:
-    """Refuse an empty table, and columns with the role other that could name a person by themselves, unless allowed."""
+    """Raise an error if the table is empty, or if a column with the role other may identify people and is not allowed.
+
+    `looks_personal` returns why a column may identify people, or None.
+    """
     problems = [] if rows else ["The table has no rows."]
     for name in unproven(schema) if rows >= SMALL_TABLE else ():
         reason = looks_personal(name)
         if reason:
             problems.append(
-                f"Column {name!r} {reason}, so it may point to persons by itself. Make it identifier or drop; "
-                f"if it must be published as it is, allow it: --allow {name}."
+                f"Column {name!r} {reason}. It may identify people, so it cannot have the role other. Make it identifier or "
+                f"drop. If it must be published unchanged, set allow (--allow {name})."
             )
     if problems:
         raise RequestError(problems)
 
 
 def unproven(schema: Schema) -> list[str]:
-    """Columns with the role other that nobody has allowed: each must be shown not to point to persons."""
+    """Return the columns with the role other that are not allowed explicitly. kohort must check that they identify nobody."""
     return [name for name in schema.named("other") if not schema.columns[name].allow]
 
 
 def personal(rows: int, unique: int, words: float) -> str | None:
-    """Why a column may point to persons: how many rows hold a value of their own, or the mean words of its different texts."""
+    """Return why a column may identify people, as the end of a sentence that starts with the column; None if it does not.
+
+    `unique` is the number of rows with a unique value, `words` the mean number of words of the distinct texts.
+    """
     if unique >= NEAR_UNIQUE * rows:
-        return f"holds a value of its own in {unique} of {rows} rows"
-    return f"holds free text ({words:.0f} words a cell)" if words >= FREE_TEXT_WORDS else None
+        return f"has a unique value in {unique:,} of {rows:,} rows"
+    return f"contains free text ({words:.0f} words per distinct value on average)" if words >= FREE_TEXT_WORDS else None
 
 
 def load_trees(
     columns: Mapping[str, Column], folder: str | None, measured: Collection[str] = ()
 ) -> tuple[dict[str, Tree], list[str]]:
-    """The trees of the quasi-identifiers and of the measured columns, and what is wrong with them."""
+    """Load the trees of the quasi-identifiers and of the `measured` columns. Return the trees and the mistakes in them."""
     trees: dict[str, Tree] = {}
     problems: list[str] = []
     try:
         files = list(Path(folder).iterdir()) if folder else []
     except (OSError, ValueError) as error:
         problems.append(
-            f"The folder of trees {folder} cannot be read: {getattr(error, 'strerror', 'no folder has such a name')}."
+            f"The folder of trees {folder} cannot be read: {getattr(error, 'strerror', 'this is not a valid folder name')}. "
+            "Correct hierarchies (--hierarchies FOLDER)."
         )
         files = []
     for name, column in columns.items():
@@ -225,10 +246,16 @@ def load_trees(
             continue
         if isinstance(source, Rule):
             if column.type is not None and column.type not in source.types:
-                problems.append(f"Column {name!r} is declared {column.type} and has a tree by {source.by}. Keep one of the two.")
+                problems.append(
+                    f"The type of column {name!r} is {column.type}, but its tree rule {source.by} is for "
+                    f"{' and '.join(source.types)} columns. Remove the type or the tree rule."
+                )
             continue
         if column.type not in (None, "text"):
-            problems.append(f"Column {name!r} has a tree and is declared {column.type}. Keep one of the two.")
+            problems.append(
+                f"The type of column {name!r} is {column.type}, but it has a tree, and trees are for text. "
+                "Remove the type or the tree."
+            )
             continue
         try:
             trees[name] = (
@@ -240,55 +267,59 @@ def load_trees(
 
 
 def row_like(names: Sequence[str]) -> list[int]:
-    """The places of a header that look like cells, if there are so many that it may be a row. Years and counts may be names."""
+    """Return the positions (from 1) of column names that look like cells, if so many do that the header may be a row.
+
+    Years and the numbers up to the number of columns are accepted as names.
+    """
     known = {str(number) for number in (*range(len(names) + 1), *range(1900, 2101))}
     cells = [at for at, name in enumerate(names, start=1) if _CELL.fullmatch(name) and name not in known]
     return cells if len(cells) >= ROW_LIKE * len(names) else []
 
 
 def require_names(names: Sequence[str]) -> None:
-    """Refuse a header that looks like somebody's record, before any of it is shown."""
+    """Raise an error if the header looks like a row of data. This comes before any message that shows column names."""
     cells = row_like(names)
     if cells:
         numbers = ", ".join(map(str, cells[:8]))
         raise RequestError(
-            f"The first line looks like a row, not like the names of columns: numbers, dates or addresses stand in {len(cells)} "
-            f"of its {len(names)} places ({numbers}). Put the columns' names above it; if they are names, give each a letter."
+            f"The first line looks like a row of data, not like column names: {len(cells)} of its {len(names)} cells "
+            f"(columns {numbers}) are numbers, dates or e-mail addresses. Add a line with the column names above it. "
+            "If these are the column names, add a letter to each."
         )
 
 
 def unknown_columns(requested: Iterable[str], names: list[str]) -> list[str]:
-    """What to say of columns that are not in the table. A header that may be somebody's record is not shown."""
+    """Return a message for each requested column that is not in the table. A header that may be a row of data is not shown."""
     columns = list(requested)
     unknown = [name for name in columns if name not in names]
     if not unknown:
         return []
     hints = [_hint(name, names) for name in unknown]
     if row_like(names) or (len(unknown) == len(columns) and (any(map(_CELL.fullmatch, names)) or not any(hints))):
-        return [
-            f"There is no column {listed(unknown)} in the table. If its first line is a row, put the columns' names above it."
-        ]
+        advice = "Check the names. If the first line of the file is a row of data, add a line with the column names above it."
+        return [f"There is no column {listed(unknown)} in the table. {advice}"]
     return [f"There is no column {name!r} in the table.{hint}" for name, hint in zip(unknown, hints, strict=True)]
 
 
 def _hint(name: str, names: list[str]) -> str:
     if "," in name and all(part.strip() in names for part in name.split(",")):
-        return " A repeated flag takes each name as it stands: repeat it for every column."
+        return " This flag takes one column name. Repeat the flag for each column."
     return did_you_mean(name, names)
 
 
 def _not_carried(schema: Schema, header: pa.Schema) -> list[str]:
-    """Columns of a type that the audit cannot read back, so that they cannot be proven to be as they were."""
+    """Return a message for each unchanged column whose type the audit cannot read back and so cannot compare."""
     arrow_types = {name: header.field(name).type for name in schema.carried}
     return [
-        f"Column {name!r} of type {arrow_type} cannot be published as it is. Cast it to a plainer type, or drop it."
+        f"Column {name!r} of type {arrow_type} cannot be published unchanged: the audit cannot check this type. "
+        "Convert it to a simpler type, or drop it."
         for name, arrow_type in arrow_types.items()
         if not _can_be_proven(arrow_type)
     ]
 
 
 def _can_be_proven(arrow_type: pa.DataType, *, inside: bool = False) -> bool:
-    """Whether files and SQL give back every value of a type; durations only outside of lists and structs."""
+    """Whether every value of a type survives writing to a file and reading by SQL; durations only outside lists and structs."""
     if any(test(arrow_type) for test in _UNREADABLE) or isinstance(arrow_type, pa.BaseExtensionType):
         return False
     if not pa.types.is_nested(arrow_type):
@@ -298,14 +329,17 @@ def _can_be_proven(arrow_type: pa.DataType, *, inside: bool = False) -> bool:
     )
 
 
-def _doubled(schema: Schema) -> list[str]:
+def _duplicate_names(schema: Schema) -> list[str]:
     names = [name for name, _source, _statistic in schema.published()]
-    doubled = sorted({name for name in names if names.count(name) > 1})
-    return [f"The release would have two columns named {listed(doubled)}. Rename the one in the table."] if doubled else []
+    duplicates = sorted({name for name in names if names.count(name) > 1})
+    if not duplicates:
+        return []
+    return [f"The release would have two columns named {listed(duplicates)}. Rename the column of that name in the table."]
 
 
 def _looks_personal(column: pa.ChunkedArray) -> str | None:
-    if pa.types.is_nested(column.type):  # Arrow counts no lists
+    """Return why a column may identify people (see `personal`); None if it does not."""
+    if pa.types.is_nested(column.type):  # Arrow cannot count distinct lists and structs, so they are counted as text
         column = pa.chunked_array([pa.array([None if cell is None else str(cell) for cell in column.to_pylist()], pa.string())])
     present = column.drop_null()
     if not len(present):
@@ -317,7 +351,7 @@ def _looks_personal(column: pa.ChunkedArray) -> str | None:
 
 
 def words_of(values: pa.Array) -> pa.Array | None:
-    """How many words each text has; nothing if these are no texts."""
+    """Return the number of words of each text; None if the values are not text."""
     arrow_type = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
     if not (pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type)):
         return None

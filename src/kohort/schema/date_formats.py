@@ -1,6 +1,7 @@
-"""Dates as days since 1970: how they are written (`DD.MM.YYYY`), which of the usual ways fits, and whole months and years.
+"""Read dates as days since 1970, detect their format (`DD.MM.YYYY`), and widen ranges of dates to whole months and years.
 
-A format is made of YYYY, MM or MON (Mar, MARCH), DD, and what stands between them; a time of day may follow and is not used.
+A format consists of YYYY, MM or MON (Mar, MARCH) and DD, with separators between them. A time of day may follow the date; it
+is ignored.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ USUAL = (
 _ZONE = "(?: ?(?:Z|UTC|[AaPp][Mm]|[+-][0-9]{2}(?::?[0-9]{2})?))?"
 TIME = rf"(?P<time>[T ]+[0-9]{{1,2}}:[0-9]{{2}}(?::[0-9]{{2}}(?:[.,][0-9]+)?)?{_ZONE})?"
 MONTH_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-LIKELY = range(1800, 2200)  # years that make a text look like a date; a declared date may have any of four digits
-FEWEST_PACKED = 5  # eight digits are a date only if that many different ones all are
-YEARS_FROM = 24  # months from which an interval is told in years
+LIKELY = range(1800, 2200)  # only these years are detected as dates; a declared date may have any year of four digits
+FEWEST_PACKED = 5  # numbers of eight digits are detected as dates only if a column has at least this many distinct values
+YEARS_FROM = 24  # intervals of at least this many months are published in years
 SHORTEST_IN_YEARS = 729.0  # days from the first to the last of 24 whole months; 23 whole months have at most 702
 
 _TOKENS = {"YYYY": "(?P<y>[0-9]{4})", "MON": "(?P<mon>[A-Za-z]{3,9})", "MM": "(?P<m>[0-9]{1,2})", "DD": "(?P<d>[0-9]{1,2})"}
@@ -34,19 +35,19 @@ _SAMPLE = 100
 
 
 def mistake(form: str) -> str | None:
-    """What is wrong with a declared format."""
+    """Return what is wrong with a declared format, as the end of a sentence that starts with `format`; None if it is valid."""
     tokens = _TOKEN.findall(form)
     rest = _TOKEN.sub("", form)
     if tokens.count("YYYY") != 1 or sum(token in ("MM", "MON") for token in tokens) != 1 or tokens.count("DD") > 1:
-        return "is made of YYYY, MM (or MON) and DD, each once, such as DD.MM.YYYY"
+        return "must contain YYYY once, MM or MON once, and DD at most once, such as DD.MM.YYYY"
     if not set(rest) <= set("-./, _:"):
-        return "may hold only - . / _ : commas and blanks between YYYY, MM, MON and DD"
+        return "must have only these characters between YYYY, MM, MON and DD: - . / _ : comma, blank"
     return None
 
 
 @cache
 def pattern(form: str) -> str:
-    """The regular expression of a format, with the groups y, m or mon, d and time."""
+    """Return the regular expression of a format, with the groups y, m or mon, d and time."""
     packed = not _TOKEN.sub("", form)
     marked = _TOKEN.sub(lambda token: f"\0{token[0]}\0", form)
     parts = [_TOKENS[part] if part in _TOKENS else re.escape(part) for part in marked.split("\0") if part]
@@ -55,7 +56,7 @@ def pattern(form: str) -> str:
 
 
 def days(texts: pa.Array, form: str) -> tuple[Days, NDArray[np.bool_]]:
-    """Each text as days since 1970, and whether it is a date of this format at all."""
+    """Return each text as days since 1970, and whether the text is a date in this format."""
     found = pc.extract_regex(texts, pattern(form))
     fits = found.is_valid().to_numpy(zero_copy_only=False)
 
@@ -72,12 +73,12 @@ def days(texts: pa.Array, form: str) -> tuple[Days, NDArray[np.bool_]]:
     year, day = part("y", "1970"), part("d", "1")
     fits = fits & (month >= 1) & (month <= 12) & (day >= 1) & (year >= 1)
     number = _first_day(np.where(fits, (year - 1970) * 12 + month - 1, 0)) + np.where(fits, day, 1) - 1
-    fits &= month_of(number) == (year - 1970) * 12 + month - 1  # 30 February lies in March
+    fits &= month_of(number) == (year - 1970) * 12 + month - 1  # 30 February would be a day in March
     return number, fits
 
 
 def fitting(texts: pa.Array) -> list[str]:
-    """The usual formats in which every text is a date of a likely year."""
+    """Return the usual formats in which every text is a date between 1800 and 2199."""
     if not len(texts):
         return []
     sample = texts.slice(0, _SAMPLE).to_pylist()
@@ -92,7 +93,7 @@ def _all_likely(texts: pa.Array, form: str) -> bool:
 
 
 def has_time(texts: pa.Array, form: str) -> bool:
-    """Whether a time of day stands behind any of these dates."""
+    """Whether a time of day follows any of these dates."""
     time = pc.extract_regex(texts, pattern(form)).field("time")
     return bool(pc.any(pc.not_equal(time, "")).as_py())
 
@@ -101,7 +102,7 @@ def has_time(texts: pa.Array, form: str) -> bool:
 
 
 def month_of(number: Days) -> Days:
-    """Months since January 1970."""
+    """Return the month of each day, as months since January 1970."""
     return number.astype("M8[D]").astype("M8[M]").astype(np.int64)
 
 
@@ -114,22 +115,22 @@ def _first_day(month: Days) -> Days:
 
 
 def month_ends(month: Days) -> tuple[Days, Days]:
-    """First and last day of months numbered from January 1970."""
+    """Return the first and last day of each month; months are counted from January 1970."""
     return _first_day(month), _first_day(month + 1) - 1
 
 
 def whole_months(begin: Days, end: Days) -> tuple[Days, Days]:
-    """First day of the month of `begin`, last day of the month of `end`."""
+    """Return the first day of the month of `begin` and the last day of the month of `end`."""
     return month_ends(month_of(begin))[0], month_ends(month_of(end))[1]
 
 
 def whole_years(begin: Days, end: Days) -> tuple[Days, Days]:
-    """First day of the year of `begin`, last day of the year of `end`."""
+    """Return the first day of the year of `begin` and the last day of the year of `end`."""
     return _first_day((year_of(begin) - 1970) * 12), _first_day((year_of(end) - 1969) * 12) - 1
 
 
 def widened(begin: Days, end: Days) -> tuple[Days, Days]:
-    """The interval that is published: whole months, from 24 months on whole years.
+    """Return the interval that is published: whole months, or whole years if it covers 24 months or more.
 
     >>> begin, end = (np.array([day], "M8[D]").astype(np.int64) for day in ("2019-03-07", "2021-02-28"))
     >>> [str(edge.astype("M8[D]")[0]) for edge in widened(begin, end)]
@@ -141,7 +142,7 @@ def widened(begin: Days, end: Days) -> tuple[Days, Days]:
 
 
 def interval_texts(begin: Days, end: Days) -> pa.Array:
-    """How an interval is told: `2019-03`, `[2019-03 - 2019-07]`, `[2019 - 2021]`."""
+    """Return the published text of each interval: `2019-03`, `[2019-03 - 2019-07]`, `[2019 - 2021]`."""
     long = month_of(end) - month_of(begin) + 1 >= YEARS_FROM
     first, last = (
         np.where(long, np.datetime_as_string(edge.astype("M8[D]"), "Y"), np.datetime_as_string(edge.astype("M8[D]"), "M"))

@@ -1,4 +1,4 @@
-"""Presets: floors that a job may stand on, each with who uses it. Light, so that the help can tell them."""
+"""Presets: minimum privacy settings for typical recipients. The module imports little, because `kohort --help` uses it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Preset:
-    """A floor: whatever is asked beside it must not be weaker."""
+    """Minimum settings: the other settings of a job must not be weaker."""
 
     k: int
     ranges: Literal["tight", "grid"]
@@ -16,8 +16,8 @@ class Preset:
 
 
 PRESETS: dict[str, Preset] = {
-    "internal": Preset(3, "tight", "for a custodian's own staff: a risk of 1 in 3, the least that custodians accept"),
-    "trusted": Preset(5, "tight", "for a recipient bound by contract: 1 in 5, the long-standing cell size of five"),
-    "public": Preset(11, "grid", "for everyone: 1 in 11, the 0.09 of EMA policy 0070 and Health Canada, the cell size of CMS"),
-    "high-risk": Preset(20, "grid", "for everyone, where harm could be great: 1 in 20, as for some public data on patients"),
+    "internal": Preset(3, "tight", "for the staff of the data holder: a risk of 1 in 3, the highest that data holders accept"),
+    "trusted": Preset(5, "tight", "for a recipient bound by contract: a risk of 1 in 5, the traditional minimum group size of 5"),
+    "public": Preset(11, "grid", "for everyone: a risk of 1 in 11 (EMA policy 0070 and Health Canada: 0.09; CMS: cells of 11)"),
+    "high-risk": Preset(20, "grid", "for everyone, if harm could be great: a risk of 1 in 20, as in some public patient data"),
 }

@@ -1,6 +1,6 @@
-"""The published text read back: an interval, a node, anything. Written for the auditor, from the format alone.
+"""Parse published text for the auditor. Written from the description of the format, without code that makes releases.
 
-`37` and `[37 - 42]` are numbers, `2019-03` and `[2019 - 2021]` in a column of dates are months and years, `*` is anything, any
+`37` and `[37 - 42]` are numbers. In a column of dates, `2019-03` and `[2019 - 2021]` are months and years. `*` is any value. Any
 other text is a label of the column's tree.
 """
 
@@ -22,7 +22,7 @@ _PERIODS = re.compile(rf"\[{_PERIOD} - {_PERIOD}\]|{_PERIOD}")
 
 @dataclass(frozen=True)
 class PublishedInterval:
-    """The numbers that a published text stands for, ends included."""
+    """The range of numbers that a published text represents, ends included."""
 
     low: int | float
     high: int | float
@@ -32,7 +32,7 @@ EVERYTHING = PublishedInterval(-math.inf, math.inf)
 
 
 def interval(text: str) -> PublishedInterval | None:
-    """The interval that a text stands for; None if it is not one.
+    """Return the interval that a text represents; None if the text is not an interval.
 
     >>> interval("[37 - 42]"), interval("-1.5"), interval("young")
     (PublishedInterval(low=37, high=42), PublishedInterval(low=-1.5, high=-1.5), None)
@@ -47,7 +47,7 @@ def interval(text: str) -> PublishedInterval | None:
 
 
 def _number(text: str) -> int | float:
-    """Integers stay exact, however large."""
+    """Convert text to a number. Integers are exact, whatever their size."""
     try:
         return int(text)
     except ValueError:
@@ -55,7 +55,7 @@ def _number(text: str) -> int | float:
 
 
 def days(text: str) -> tuple[date, date] | None:
-    """The first and the last day that a text stands for; None if it tells no months or years.
+    """Return the first and the last day that a text represents; None if the text has no months or years.
 
     >>> days("[2019-11 - 2020-02]")
     (datetime.date(2019, 11, 1), datetime.date(2020, 2, 29))
@@ -76,13 +76,13 @@ def days(text: str) -> tuple[date, date] | None:
 
 
 class Labels:
-    """Which texts may stand for which leaves of a tree; without a tree, a value for itself or `*` for any."""
+    """The texts that may be published for each leaf of a tree. Without a tree, these are the value itself and `*`."""
 
     def __init__(self, tree: Tree | None) -> None:
         self._above = tree.labels_above() if tree else None
 
     def covers(self, text: str | None, leaf: str | None) -> bool:
-        """Whether the published text stands for this value, among others; None is missing."""
+        """Whether the published text represents this value, possibly among others; None is a missing value."""
         if text == ROOT:
             return True
         if text is None or leaf is None:

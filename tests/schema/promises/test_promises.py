@@ -26,12 +26,12 @@ MONDRIAN = METHODS["mondrian"]
 TREE = (("a", "ab", "*"), ("b", "ab", "*"), ("c", "*"))
 
 
-def release_of(*classes):
-    """A published table with one quasi-identifier: each class is told as `value:count` words."""
+def release_of(*groups):
+    """Return a published table with one quasi-identifier. Each group is given as words `value:count`."""
     cells = [
         (f"[{number}]", None if value == "-" else value)
-        for number, told in enumerate(classes)
-        for value, count in (word.split(":") for word in told.split())
+        for number, words in enumerate(groups)
+        for value, count in (word.split(":") for word in words.split())
         for _ in range(int(count))
     ]
     return pa.table({"q": [cell[0] for cell in cells], "s": pa.array([cell[1] for cell in cells], pa.string())})
@@ -42,7 +42,7 @@ def worst(release, promise, **given):
     return promise_oracles.worst(release, ["q"], "s", promise, given, **extra)
 
 
-# --- the oracles, by hand
+# --- the SQL definitions, compared with figures calculated by hand
 
 HAND: dict[str, tuple[tuple[str, ...], str, dict[str, Any], float]] = {
     "k": (("x:3 y:1", "x:5"), "k", {}, 4),
@@ -56,7 +56,7 @@ HAND: dict[str, tuple[tuple[str, ...], str, dict[str, Any], float]] = {
     "recursive without enough": (("w:5 x:3",), "recursive_l", {"recursive_l": (3, 1)}, math.inf),
     "equal": (("x:3 y:1", "x:1 y:3"), "t", {}, 0.25),
     "equal, one without": (("x:4", "x:2 y:2"), "t", {}, 0.25),
-    # Li et al. 2007, 5.1: {3k, 4k, 5k} of nine salaries is 0.375 away; here in classes of three that are the table.
+    # Li et al. 2007, 5.1: {3k, 4k, 5k} has a distance of 0.375 from nine salaries; here three groups of three make up the table.
     "ordered": (("3:1 4:1 5:1", "6:1 7:1 8:1", "9:1 10:1 11:1"), "t", {"t_distance": "ordered"}, 0.375),
     "numbers by size": (("9:1 10:1", "9:1 11:1"), "t", {"t_distance": "ordered"}, 0.125),
     "missing first": (("-:2", "x:1 y:1"), "t", {"t_distance": "ordered"}, 0.375),
@@ -78,25 +78,25 @@ HAND: dict[str, tuple[tuple[str, ...], str, dict[str, Any], float]] = {
 
 
 @pytest.mark.parametrize("case", HAND)
-def test_sql_by_hand(case):
-    classes, promise, asked, figure = HAND[case]
-    assert worst(release_of(*classes), promise, **asked) == pytest.approx(figure)
+def test_sql_matches_figures_calculated_by_hand(case):
+    groups, promise, settings, figure = HAND[case]
+    assert worst(release_of(*groups), promise, **settings) == pytest.approx(figure)
 
 
-def test_a_limit_that_is_just_met():
-    """At most, at least: met. Less than: not met."""
-    classes = release_of("x:2 y:2", "x:1 y:3", "x:3 y:1")
+def test_value_equal_to_the_limit():
+    """Promises with `at most` or `at least` are kept; promises with `less than` are not."""
+    release = release_of("x:2 y:2", "x:1 y:3", "x:3 y:1")
     at = {"alpha": 0.75, "l": 2, "t": 0.25, "beta": 0.5, "beta_kind": "basic", "entropy_l": 4 / 3**0.75}
-    assert promise_oracles.broken(classes, ["q"], 4, {"s": at}) == []
-    beyond = {"alpha": 0.74, "l": 3, "t": 0.24, "beta": 0.49, "beta_kind": "basic", "entropy_l": 1.76}
-    assert promise_oracles.broken(classes, ["q"], 5, {"s": beyond}) == ["k", "s.alpha", "s.l", "s.t", "s.beta", "s.entropy_l"]
+    assert promise_oracles.broken(release, ["q"], 4, {"s": at}) == []
+    stricter = {"alpha": 0.74, "l": 3, "t": 0.24, "beta": 0.49, "beta_kind": "basic", "entropy_l": 1.76}
+    assert promise_oracles.broken(release, ["q"], 5, {"s": stricter}) == ["k", "s.alpha", "s.l", "s.t", "s.beta", "s.entropy_l"]
     less = {"recursive_l": (2, 3), "delta": 1}
-    assert promise_oracles.broken(classes, ["q"], 4, {"s": less}) == ["s.recursive_l", "s.delta"]
-    assert promise_oracles.broken(classes, ["q"], 4, {"s": {"recursive_l": (2, 3.01), "delta": 1.01}}) == []
+    assert promise_oracles.broken(release, ["q"], 4, {"s": less}) == ["s.recursive_l", "s.delta"]
+    assert promise_oracles.broken(release, ["q"], 4, {"s": {"recursive_l": (2, 3.01), "delta": 1.01}}) == []
 
 
-def test_persons_by_hand():
-    """One class: a person with x three times, one with x and y, one with y. Three persons, two hold x, two hold y."""
+def test_people_are_counted_in_each_group():
+    """One group of three people: u has x three times, v has x and y, w has y. So two people have x and two have y."""
     release, persons = release_of("x:3 x:1 y:1 y:1"), ["u", "u", "u", "v", "v", "w"]
     assert (worst(release, "k"), worst(release, "k", persons=persons)) == (6, 3)
     assert worst(release, "alpha", alpha=0.5, persons=persons) == pytest.approx(2 / 3 / 0.5)
@@ -104,20 +104,20 @@ def test_persons_by_hand():
     assert worst(release, "recursive_l", recursive_l=(2, 1), persons=persons) == 1
 
 
-def test_persons_of_the_table_are_counted_once():
-    """A person with x in both classes is one of two who hold x in the table, beside one who holds y: 2/3, not 3/4."""
+def test_people_in_the_whole_table_are_counted_once():
+    """Person u has x in both groups. In the table two people have x and one has y, so the share of x is 2/3, not 3/4."""
     release, persons = release_of("x:1 y:1", "x:2"), ["u", "v", "u", "w"]
     assert worst(release, "t", persons=persons) == pytest.approx(1 / 3)
 
 
-def test_every_spelling_of_missing_is_one_value():
+def test_all_spellings_of_missing_are_one_value():
     release = release_of("x:1 -:1 ?:1").append_column("n", pa.array([1.0, None, math.nan]))
     assert worst(release, "l") == 3
     assert worst(release, "l", missing=["?"]) == 2
     assert promise_oracles.worst(release, ["q"], "n", "l", {}) == 2
 
 
-def test_missing_and_star_are_classes_of_their_own():
+def test_missing_and_star_are_different_groups():
     release = pa.table({"q": ["*", None, "*", None], "r": [None, "*", None, None], "s": list("wxyz")})
     assert promise_oracles.worst(release, ["q", "r"], "s", "k", {}) == 1
 
@@ -129,8 +129,8 @@ COUNTS = st.dictionaries(st.sampled_from(["", "a", "b", "c"]), st.integers(1, 6)
 @pytest.mark.slow
 @QUICK
 @given(one=COUNTS, other=COUNTS)
-def test_sql_against_plain_python(one, other):
-    """Two classes: entropy and recursion by their formulas, distances by a linear program and by scipy."""
+def test_sql_matches_plain_python(one, other):
+    """Two groups: entropy and recursive diversity by their formulas, distances by a linear program and by scipy."""
     words = [" ".join(f"{value or '-'}:{count}" for value, count in counts.items()) for counts in (one, other)]
     release = release_of(*words)
     table = dict(sorted((Counter(one) + Counter(other)).items()))
@@ -152,42 +152,42 @@ def test_sql_against_plain_python(one, other):
 @QUICK
 @given(
     table=testing.tables(least=6),
-    asked=st.lists(st.sampled_from(privacy.SENSITIVE_PROMISES), min_size=1, unique=True).flatmap(
+    requested=st.lists(st.sampled_from(privacy.SENSITIVE_PROMISES), min_size=1, unique=True).flatmap(
         lambda names: st.tuples(*(testing.PARAMETERS[name] for name in names))
     ),
     cut=st.integers(1, 5),
     persons=st.booleans(),
 )
-def test_the_public_count_agrees_with_sql(table, asked, cut, persons):
-    """Two readings of the definitions, in SQL here and in Python in `kohort.testing`, on whatever classes."""
-    given = {name: value for one in asked for name, value in one.items()}
+def test_kohort_testing_agrees_with_sql(table, requested, cut, persons):
+    """Two implementations of the definitions agree on any groups: SQL here, and Python in `kohort.testing`."""
+    given = {name: value for one in requested for name, value in one.items()}
     job = testing.job_for(MONDRIAN, {}, 2, **given)
-    told = table.set_column(0, "few", pa.array([str(row % cut) for row in range(table.num_rows)])).select(
+    release = table.set_column(0, "few", pa.array([str(row % cut) for row in range(table.num_rows)])).select(
         ["few", "secret", "person"]
     )
-    whose = told.column("person").to_pylist() if persons else None
-    rows = told.to_pylist()
-    classes = [[row for row in range(len(rows)) if row % cut == part] for part in range(min(cut, len(rows)))]
+    whose = release.column("person").to_pylist() if persons else None
+    rows = release.to_pylist()
+    groups = [[row for row in range(len(rows)) if row % cut == part] for part in range(min(cut, len(rows)))]
     trees = {"secret": testing.SECRET_TREE}
-    by_sql = promise_oracles.broken(told, ["few"], 2, settings_of(job), persons=whose, trees=trees)
-    assert sorted(by_sql) == sorted(testing.broken(rows, classes, job, whose))
+    by_sql = promise_oracles.broken(release, ["few"], 2, settings_of(job), persons=whose, trees=trees)
+    assert sorted(by_sql) == sorted(testing.broken(rows, groups, job, whose))
 
 
 @pytest.mark.slow
 @QUICK
 @given(
     table=testing.tables(least=6),
-    asked=st.sampled_from(privacy.SENSITIVE_PROMISES).flatmap(lambda name: testing.PARAMETERS[name]),
+    requested=st.sampled_from(privacy.SENSITIVE_PROMISES).flatmap(lambda name: testing.PARAMETERS[name]),
     cut=st.integers(1, 5),
     unit=st.sampled_from([(), ("person",)]),
 )
-def test_the_audit_agrees_with_sql(table, asked, cut, unit):
-    """`kohort.audit` of any classes, good or bad: it fails for the promises that the oracle finds broken, and for no other."""
-    told = pa.table({"few": [str(row % cut) for row in range(table.num_rows)], **{name: table.column(name) for name in EXTRA}})
-    held = {"default", *told.column("secret").to_pylist()}
-    if isinstance(asked.get("alpha"), dict) and not held.issuperset(asked["alpha"]):
+def test_audit_agrees_with_sql(table, requested, cut, unit):
+    """For any groups, valid or not, `kohort.audit` fails for exactly those promises that the SQL here finds broken."""
+    release = pa.table({"few": [str(row % cut) for row in range(table.num_rows)], **{name: table.column(name) for name in EXTRA}})
+    known = {"default", *release.column("secret").to_pylist()}
+    if isinstance(requested.get("alpha"), dict) and not known.issuperset(requested["alpha"]):
         return
-    trees = {"secret": testing.SECRET_TREE} if "t" in asked else {}
+    trees = {"secret": testing.SECRET_TREE} if "t" in requested else {}
     job = Job.build(
         quasi="few",
         sensitive="secret",
@@ -195,37 +195,40 @@ def test_the_audit_agrees_with_sql(table, asked, cut, unit):
         drop=[name for name in EXTRA if name not in {"secret", *unit}],
         hierarchy=trees,
         k=2,
-        **asked,
+        **requested,
     )
-    told = told.drop_columns(job.names("drop"))
-    whose = told.column("person").to_pylist() if unit else None
-    by_sql = promise_oracles.broken(told, ["few"], 2, settings_of(job), persons=whose, trees=trees)
-    failing = [".".join(reversed(check.name.replace("-", "_").split())) for check in kohort.audit(told, job).failures()]
-    assert sorted({*failing} - {"wildcard", "withheld"}) == sorted(by_sql)  # a unit is no part of a release, but is counted
+    release = release.drop_columns(job.names("drop"))
+    whose = release.column("person").to_pylist() if unit else None
+    by_sql = promise_oracles.broken(release, ["few"], 2, settings_of(job), persons=whose, trees=trees)
+    failing = [".".join(reversed(check.name.replace("-", "_").split())) for check in kohort.audit(release, job).failures()]
+    # The table has the unit column, which a release must not have; it is needed here to count people.
+    assert sorted({*failing} - {"wildcard", "withheld"}) == sorted(by_sql)
 
 
-# --- limits that are just met
+# --- values equal to a limit
 
-CLASS_OF_100 = pa.table({"age": [30] * 100 + [80] * 100, "disease": (["gout"] * 57 + ["mumps"] * 43) * 2})
+GROUPS_OF_100 = pa.table({"age": [30] * 100 + [80] * 100, "disease": (["gout"] * 57 + ["mumps"] * 43) * 2})
 
 
-@pytest.mark.parametrize("asked", [{"alpha": 0.57}, {"alpha": {"gout": 0.57, "mumps": 0.43}}, {"l": 2}, {"k": 100}, {"t": 1e-9}])
-def test_what_is_just_kept_is_not_lost_to_rounding(asked):
-    """57 of 100 are 0.57, although 0.57 * 100 is less than 57."""
-    release = kohort.anonymize(CLASS_OF_100, quasi="age", sensitive="disease", seed=7, **{"k": 2, **asked})
+@pytest.mark.parametrize(
+    "requested", [{"alpha": 0.57}, {"alpha": {"gout": 0.57, "mumps": 0.43}}, {"l": 2}, {"k": 100}, {"t": 1e-9}]
+)
+def test_rounding_does_not_break_a_promise(requested):
+    """57 of 100 is a share of 0.57, although 0.57 * 100 is less than 57 in floating point."""
+    release = kohort.anonymize(GROUPS_OF_100, quasi="age", sensitive="disease", seed=7, **{"k": 2, **requested})
     assert len(set(release.labels.tolist())) == 2
 
 
-def test_less_than_is_not_at_most():
-    """recursive and delta ask for less: 2 < 1 * 2 does not hold, and all halves would have it."""
+def test_recursive_l_requires_strictly_less():
+    """With c = 1 the promise is 2 < 1 * 2, which is false for every group whose two values are equally frequent."""
     table = pa.table({"age": [30] * 4 + [80] * 4, "disease": ["gout", "gout", "mumps", "mumps"] * 2})
-    for c, classes in ((1.01, 2), (1, None)):
-        asked: dict[str, Any] = {"quasi": "age", "sensitive": "disease", "k": 2, "recursive_l": (2, c)}
-        if classes is None:
+    for c, groups in ((1.01, 2), (1, None)):
+        requested: dict[str, Any] = {"quasi": "age", "sensitive": "disease", "k": 2, "recursive_l": (2, c)}
+        if groups is None:
             with pytest.raises(PromiseError, match="recursive_l"):
-                kohort.anonymize(table, **asked)
+                kohort.anonymize(table, **requested)
         else:
-            assert len(set(kohort.anonymize(table, **asked).labels.tolist())) == classes
+            assert len(set(kohort.anonymize(table, **requested).labels.tolist())) == groups
 
 
 # --- Adult
@@ -235,17 +238,17 @@ ADULT = {"l": 3, "entropy_l": 3, "alpha": 0.5, "t": 0.3}
 
 @pytest.mark.slow
 @pytest.mark.parametrize("relaxed", [False, True], ids=["strict", "relaxed"])
-@pytest.mark.parametrize("asked", [ADULT, {"t": 0.2}, {"beta": 2}, {"recursive_l": (3, 2)}], ids="-".join)
+@pytest.mark.parametrize("requested", [ADULT, {"t": 0.2}, {"beta": 2}, {"recursive_l": (3, 2)}], ids="-".join)
 @pytest.mark.usefixtures("public_data")
-def test_adult(asked, relaxed, tmp_path):
-    """The written file, read by DuckDB, counted by SQL."""
+def test_release_of_adult_keeps_its_promises(requested, relaxed, tmp_path):
+    """The written file is read back and counted by SQL."""
     quasi = [name for name in datasets.ADULT_A if name != "occupation"]
     sample = datasets.adult(quasi, ["occupation"])
     target = tmp_path / "out.csv"
     job = Job.build(sample.job, k=5, method="mondrian", option={"relaxed": relaxed})
-    kohort.anonymize(sample.table, job, output=target, **asked)
-    told = pa.Table.from_pandas(pd.read_csv(target, dtype=str, keep_default_na=False, na_values=[""]), preserve_index=False)
-    assert told.num_rows == sample.table.num_rows
-    assert promise_oracles.broken(told, quasi, 5, {"occupation": asked}) == []
+    kohort.anonymize(sample.table, job, output=target, **requested)
+    written = pa.Table.from_pandas(pd.read_csv(target, dtype=str, keep_default_na=False, na_values=[""]), preserve_index=False)
+    assert written.num_rows == sample.table.num_rows
+    assert promise_oracles.broken(written, quasi, 5, {"occupation": requested}) == []
     plain = kohort.anonymize(sample.table, job)
-    assert promise_oracles.broken(plain.table, quasi, 5, {"occupation": asked}) != []
+    assert promise_oracles.broken(plain.table, quasi, 5, {"occupation": requested}) != []

@@ -1,9 +1,9 @@
-"""The promises: one file each, with its definition, its parameters and its fast check.
+"""The promises: one file for each, with its definition, its parameters and its fast check.
 
-k is about every row; the others are about one sensitive column each, so each column may have its own (`SensitivePromise`).
-Where a person has several rows, all of them count persons: a value is counted once for each person who holds it. Start with
-`definition`, then any promise. `kohort.constraints` binds promises to a table; `kohort.auditor.promise_checks` repeats every
-check on the published text by SQL of its own.
+The promise k applies to every row. Each other promise applies to one sensitive column, so each column may have its own
+(`SensitivePromise`). If a person can have several rows, all promises count people: a value counts once for each person who has
+it. Start with `definition`, then read any promise. `kohort.constraints` applies promises to a table.
+`kohort.auditor.promise_checks` repeats every check on the published text with separate SQL.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""alpha of (alpha,k)-anonymity (Wong, Li, Fu, Wang 2006; Mohapatra, Patra): a largest share for each sensitive value."""
+"""alpha of (alpha,k)-anonymity (Wong, Li, Fu, Wang 2006; Mohapatra, Patra): a maximum share for each sensitive value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import field_validator
 from kohort.schema.promises.definition import NO_WAY_OUT, Definition, Parameters, TableCounts
 
 DEFAULT = "default"
-"""The key of `alpha = {default = 0.5, HIV = 0.2}` for every value without a limit of its own."""
+"""The key in `alpha = {default = 0.5, HIV = 0.2}` for all values without their own limit."""
 
 
 def _shortfall(promise: AlphaAnonymity, table: TableCounts) -> list[str]:
@@ -23,18 +23,18 @@ def _shortfall(promise: AlphaAnonymity, table: TableCounts) -> list[str]:
         if share > limit * (1 + 1e-12):
             least = math.ceil(share * 10_000) / 10_000
             problem = (
-                f"alpha={limit:g} {table.cannot_be_kept} in the whole table one of the values it limits is held by {share:.2%} "
+                f"alpha={limit:g} {table.cannot_be_kept} in the whole table, {100 * share:.2f} % of the {table.counted} "
+                "have the same value, to which this limit applies."
             )
-            problem += f"of the {table.who}."
-            problems.append(problem + (f" Ask for alpha={least:g} or more." if least < 1 else NO_WAY_OUT))
+            problems.append(problem + (f" Set alpha to {least:g} or more." if least < 1 else NO_WAY_OUT))
     return problems
 
 
 DEFINITION = Definition(
     name="alpha",
     meaning="no sensitive value is held by more than this share of a class",
-    paper="Wong, Li, Fu, Wang, (alpha,k)-anonymity, 2006; Mohapatra, Patra (paper 003)",
-    parameters="0 < alpha < 1, one for all values or one for each",
+    paper="Wong, Li, Fu, Wang, (alpha,k)-anonymity, 2006; Mohapatra, Patra",
+    parameters="0 < alpha < 1, one for all values or one for each value",
     needs=("size", "counts"),
     column_rules=lambda _promise: {"bounded": 1.0},
     shortfall=_shortfall,
@@ -42,7 +42,7 @@ DEFINITION = Definition(
 
 
 class AlphaAnonymity(Parameters):
-    """alpha."""
+    """The parameter alpha."""
 
     alpha: float | dict[str, float] | None = None
 
@@ -51,18 +51,18 @@ class AlphaAnonymity(Parameters):
     def _shares(cls, given: Any) -> Any:
         if given is None:
             return None
-        if isinstance(given, Mapping):  # a value is its text, also where the column holds numbers
+        if isinstance(given, Mapping):  # values are compared as text, also in a column of numbers
             given = {str(value): limit for value, limit in given.items()}
         limits = given if isinstance(given, dict) else {DEFAULT: given}
         if not limits or not all(isinstance(limit, (int, float)) and not isinstance(limit, bool) for limit in limits.values()):
-            raise ValueError("must be a share, or one for each value")
+            raise ValueError("must be a number, or a number for each value")
         if not all(0 < limit < 1 for limit in limits.values()):
-            raise ValueError("must be greater than 0, which nothing could keep, and less than 1, which promises nothing")
+            raise ValueError("must be greater than 0 and less than 1 (no release can keep 0, and 1 promises nothing)")
         return given
 
     @property
     def limits(self) -> tuple[float, dict[str, float]]:
-        """alpha of every value, and of those with a limit of their own; 1 is no limit."""
+        """The default alpha, and the alpha of each value with its own limit; 1 means no limit."""
         if isinstance(self.alpha, dict):
             named = dict(self.alpha)
             return named.pop(DEFAULT, 1.0), named

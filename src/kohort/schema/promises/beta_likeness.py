@@ -1,4 +1,4 @@
-"""beta-likeness (Cao, Karras 2012): no sensitive value much more frequent in a group than in the table."""
+"""beta-likeness (Cao, Karras 2012): no sensitive value is much more frequent in a group than in the table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import Field
 
 from kohort.schema.promises.definition import Definition, Parameters, Shares
 
-ROUNDING = 1e-12  # what rounding may add to a limit
+ROUNDING = 1e-12  # relative tolerance for rounding errors in a limit
 
 BetaKind = Literal["enhanced", "basic"]
 
@@ -25,14 +25,14 @@ DEFINITION = Definition(
     name="beta",
     meaning="no sensitive value's share in a class exceeds its share in the table by more than beta times that",
     paper="Cao, Karras, publishing microdata with a robust privacy guarantee, 2012",
-    parameters="beta > 0; kind enhanced (at most -ln of the value's share, too) or basic",
+    parameters="beta > 0; beta_kind enhanced (beta is also at most -ln of the value's share in the table) or basic",
     needs=("counts", "shares"),
     bounds=_bounds,
 )
 
 
 class BetaLikeness(Parameters):
-    """beta, enhanced or basic."""
+    """The parameters beta and beta_kind (enhanced or basic)."""
 
     beta: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     beta_kind: BetaKind | None = None

@@ -1,7 +1,7 @@
-"""What every promise has: a name, a meaning, its paper, and how the search checks it.
+"""Base classes of promises: a promise has a name, a meaning, a paper, and a fast check that the search uses.
 
-A promise of its own file gives its parameters as a small model, and here as much of the fast check as it needs. The audit
-repeats every check by SQL of its own (`kohort.auditor.promise_checks`).
+Each promise has its own file. It defines its parameters (`Parameters`) and those parts of the fast check (`Definition`) that it
+needs. The audit repeats every check with separate SQL (`kohort.auditor.promise_checks`).
 """
 
 from __future__ import annotations
@@ -19,64 +19,70 @@ Shares = NDArray[np.float64]
 
 
 class Parameters(BaseModel):
-    """The parameters of one promise, as settings of a job. None where nothing is promised."""
+    """The parameters of one promise, as settings of a job. None means that the promise is not made."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 @dataclass(frozen=True, eq=False)
 class TableCounts:
-    """The values of one sensitive column in the whole table, for promises that not even all rows as one group would keep."""
+    """The values of one sensitive column in the whole table. They show which promises not even a single group can keep."""
 
     column: str
     counts: NDArray[np.int64]
-    """Per value: how many rows, or persons, hold it."""
+    """Per value: the number of rows (or people) with this value."""
     size: int
-    """How many rows, or persons, there are."""
+    """The number of rows (or people) in the table."""
     who: str
     """What is counted: `rows` or `persons`."""
     limits: Shares
     """Per value: the largest share that alpha allows."""
 
     @property
+    def counted(self) -> str:
+        """What is counted, in the words of messages."""
+        return "people" if self.who == "persons" else self.who
+
+    @property
     def values(self) -> str:
-        """How many different values there are, in words."""
-        return "one value only" if len(self.counts) == 1 else f"{len(self.counts)} different values"
+        """The number of different values, in words."""
+        return "only one value" if len(self.counts) == 1 else f"{len(self.counts)} different values"
 
     @property
     def cannot_be_kept(self) -> str:
-        return f"cannot be kept for {self.column!r}:"
+        """The middle of a message that starts with a promise."""
+        return f"cannot be kept for column {self.column!r}:"
 
 
-NO_WAY_OUT = " No such promise can be made about it: drop the column, or ask for another."
+NO_WAY_OUT = " No release can keep this promise for this column. Drop the column, or set another promise."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Definition:
-    """One promise: what it means, where it comes from, and what a check must know of a group."""
+    """One promise: its meaning, its source, and what a check of a group needs."""
 
     name: str
     meaning: str
     paper: str
     parameters: str
     needs: tuple[str, ...]
-    """Statistics of a group: size, counts (of each sensitive value), shares (of each value in the whole table)."""
+    """Statistics of a group that the check needs: size, counts (of each sensitive value), shares (in the whole table)."""
     merging_keeps: bool = True
-    """Two valid groups of rows are valid as one. Generalising merges groups, so it keeps what merging keeps."""
+    """Whether the union of two valid groups is always valid. Generalising merges groups, so it then keeps the promise."""
     growing_keeps: bool = False
-    """A valid group stays valid with any row more. Where persons have several rows, merging keeps nothing else: the merged group
-    holds some of them twice, so shares can rise.
+    """Whether a valid group is still valid after any row is added. If people have several rows, merging two valid groups keeps
+    only such promises: people with rows in both groups count once in the merged group, so shares can increase.
     """
     column_rules: Callable[[Any], Mapping[str, float]] | None = None
-    """The fast check of a column, from its promise: numbers by the names of `kohort.kernels.core.promise_rules`."""
+    """Fast check of a column: returns the numbers of the promise by their names in `kohort.kernels.core.promise_rules`."""
     bounds: Callable[[Any, Shares], tuple[Shares, Shares]] | None = None
-    """The fast check of each value, from the promise and the shares in the table: its largest and smallest share in a group."""
+    """Fast check of each value: takes its share in the table, returns its largest and smallest valid share in a group."""
     distinct: Callable[[Any, int], int] | None = None
-    """How many different values a group must hold, from the promise and the number of values in the table."""
+    """Takes the number of different values in the table, returns how many different values a group must have."""
     shortfall: Callable[[Any, TableCounts], list[str]] | None = None
-    """Why not even the whole table as one group keeps the promise, and what could be kept; empty if it does."""
+    """Returns why the whole table as one group does not keep the promise, and what it could keep; empty if it does."""
 
     @property
     def limits_shares(self) -> bool:
-        """Whether the fast check must look at the share of each value in a group."""
+        """Whether the fast check needs the share of each value in a group."""
         return self.column_rules is not None or self.bounds is not None

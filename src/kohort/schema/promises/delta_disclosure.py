@@ -1,4 +1,4 @@
-"""delta-disclosure privacy (Brickell, Shmatikov 2008): every sensitive value in every group about as often as in the table."""
+"""delta-disclosure privacy (Brickell, Shmatikov 2008): every value is about as frequent in each group as in the table."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pydantic import Field
 
 from kohort.schema.promises.definition import Definition, Parameters, Shares
 
-STRICT = 1e-12  # a share must be less than its limit by more than rounding adds
+STRICT = 1e-12  # a share must be strictly less than its limit, by more than a rounding error
 
 
 def _bounds(promise: DeltaDisclosure, share: Shares) -> tuple[Shares, Shares]:
@@ -26,6 +26,6 @@ DEFINITION = Definition(
 
 
 class DeltaDisclosure(Parameters):
-    """delta."""
+    """The parameter delta."""
 
     delta: float | None = Field(default=None, gt=0, allow_inf_nan=False)

@@ -1,4 +1,4 @@
-"""Distinct l-diversity (Machanavajjhala et al. 2007): different sensitive values in every group."""
+"""Distinct l-diversity (Machanavajjhala et al. 2007): at least l different sensitive values in every group."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from kohort.schema.promises.definition import NO_WAY_OUT, Definition, Parameters
 
 
 def _shortfall(promise: DistinctL, table: TableCounts) -> list[str]:
-    held = len(table.counts)
-    if promise.l is None or held >= promise.l:
+    found = len(table.counts)
+    if promise.l is None or found >= promise.l:
         return []
-    more = NO_WAY_OUT if held == 1 else f" Ask for l={held} or less."
-    return [f"l={promise.l} {table.cannot_be_kept} the table holds {table.values}.{more}"]
+    advice = NO_WAY_OUT if found == 1 else f" Set l to {found} or less."
+    return [f"l={promise.l} {table.cannot_be_kept} it has {table.values} in the whole table.{advice}"]
 
 
 DEFINITION = Definition(
@@ -28,6 +28,6 @@ DEFINITION = Definition(
 
 
 class DistinctL(Parameters):
-    """l."""
+    """The parameter l."""
 
-    l: int | None = Field(default=None, ge=2)  # noqa: E741 - its name in every paper
+    l: int | None = Field(default=None, ge=2)  # noqa: E741 - the papers call it l

@@ -1,4 +1,4 @@
-"""Entropy l-diversity (Machanavajjhala et al. 2007): sensitive values of a group as mixed as l equally frequent ones."""
+"""Entropy l-diversity (Machanavajjhala et al. 2007): the entropy of each group is at least that of l equally frequent values."""
 
 from __future__ import annotations
 
@@ -16,9 +16,12 @@ def _shortfall(promise: EntropyL, table: TableCounts) -> list[str]:
     if promise.entropy_l is None or effective >= promise.entropy_l * (1 - 1e-12):
         return []
     most = math.floor(effective * 1_000) / 1_000
-    mixed = f"in the table its values are as mixed as {most:g} equally frequent ones."
-    more = f" Ask for {most:g} or less." if most > 1 else NO_WAY_OUT
-    return [f"entropy_l={promise.entropy_l:g} {table.cannot_be_kept} {mixed}{more}"]
+    problem = f"entropy_l={promise.entropy_l:g} {table.cannot_be_kept} in the whole table,"
+    if most <= 1:
+        return [f"{problem} all or almost all {table.counted} have the same value.{NO_WAY_OUT}"]
+    return [
+        f"{problem} the entropy of its values is that of {most:g} equally frequent values. Set entropy_l to {most:g} or less."
+    ]
 
 
 DEFINITION = Definition(
@@ -33,6 +36,6 @@ DEFINITION = Definition(
 
 
 class EntropyL(Parameters):
-    """l by entropy."""
+    """The parameter entropy_l."""
 
     entropy_l: float | None = Field(default=None, gt=1, allow_inf_nan=False)

@@ -1,4 +1,4 @@
-"""k-anonymity (Sweeney 2002): the promise about every row."""
+"""k-anonymity (Sweeney 2002): the promise that applies to every row."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ DEFINITION = Definition(
 
 
 class KAnonymity(Parameters):
-    """k."""
+    """The parameter k."""
 
     k: int = Field(default=5, ge=2, lt=1 << 31)

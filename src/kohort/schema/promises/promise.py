@@ -1,4 +1,4 @@
-"""The promises of a job: the parameters of all promises in one model, which a column can have of its own."""
+"""The promises of a job (`Promise`) and of one sensitive column (`SensitivePromise`): the parameters of all promises."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SENSITIVE_PROMISES = tuple(name for name in DEFINITIONS if name != "k")
 
 
 class SensitivePromise(
-    # The last comes first: pydantic takes the fields of base classes from the right.
+    # In reverse order, because pydantic collects the fields of base classes from right to left.
     delta_disclosure.DeltaDisclosure,
     beta_likeness.BetaLikeness,
     t_closeness.TCloseness,
@@ -29,22 +29,22 @@ class SensitivePromise(
     distinct_l.DistinctL,
     alpha.AlphaAnonymity,
 ):
-    """What is promised about one sensitive column: nothing, where nothing is requested."""
+    """The promises about one sensitive column. A promise whose parameter is None is not made."""
 
     @property
     def requested(self) -> list[str]:
-        """The names of `DEFINITIONS` that are promised."""
+        """The names of the promises that are made, as in `DEFINITIONS`."""
         return [name for name in SENSITIVE_PROMISES if getattr(self, name) is not None]
 
     def over(self, others: SensitivePromise) -> SensitivePromise:
-        """What this one requests, and where it requests nothing what the others request."""
+        """Return these settings; those that are None are taken from `others`."""
         own = {name: value for name in SETTINGS if (value := getattr(self, name)) is not None}
         return SensitivePromise.model_construct(**{name: getattr(others, name) for name in SETTINGS} | own)
 
 
 SETTINGS = tuple(SensitivePromise.model_fields)
-"""The settings of a sensitive column's promises, the same in Python, on the command line and in job files."""
+"""The settings of promises about a sensitive column. Python, the command line and job files use the same names."""
 
 
 class Promise(k_anonymity.KAnonymity, SensitivePromise):
-    """The promises of one job: k, and what holds for every sensitive column that has no promise of its own."""
+    """The promises of one job: k, and the promises about all sensitive columns that have no promises of their own."""

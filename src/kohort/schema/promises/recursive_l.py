@@ -1,4 +1,4 @@
-"""Recursive (c,l)-diversity (Machanavajjhala et al. 2007): no sensitive value far more frequent in a group than the rest."""
+"""Recursive (c,l)-diversity (Machanavajjhala et al. 2007): no value is much more frequent in a group than the rarer ones."""
 
 from __future__ import annotations
 
@@ -8,23 +8,26 @@ from typing import Any, NamedTuple
 import numpy as np
 from pydantic import field_validator
 
-from kohort.schema.promises.definition import Definition, Parameters, TableCounts
+from kohort.schema.promises.definition import NO_WAY_OUT, Definition, Parameters, TableCounts
 
 
 def _shortfall(promise: RecursiveL, table: TableCounts) -> list[str]:
     if promise.recursive_l is None:
         return []
-    many, factor = promise.recursive_l
+    l, factor = promise.recursive_l  # noqa: E741 - the papers call it l
     ordered = np.sort(table.counts)[::-1]
-    tail = int(ordered[many - 1 :].sum())
+    tail = int(ordered[l - 1 :].sum())
     if ordered[0] < factor * tail:
         return []
     problem = (
-        f"recursive_l={many},{factor:g} {table.cannot_be_kept} in the table the most frequent value is held by {ordered[0]} "
+        f"recursive_l={l},{factor:g} {table.cannot_be_kept} in the whole table, {ordered[0]:,} {table.counted} have the most "
+        f"frequent value, and {tail:,} have a value of rank {l} or later, ranked by frequency."
     )
-    problem += f"{table.who}, all from number {many} on by {tail}."
-    more = f" Ask for a c above {ordered[0] / tail:.4g}, or a smaller l." if tail else f" It holds {table.values}."
-    return [problem + more]
+    if tail:
+        advice = f" Set c to more than {ordered[0] / tail:.4g}{', or set a smaller l' if l > 2 else ''}."
+    else:
+        advice = NO_WAY_OUT if len(ordered) == 1 else f" It has {table.values}. Set l to {len(ordered)} or less."
+    return [problem + advice]
 
 
 DEFINITION = Definition(
@@ -41,12 +44,12 @@ DEFINITION = Definition(
 class Recursive(NamedTuple):
     """The parameters of recursive (c,l)-diversity."""
 
-    l: int  # noqa: E741 - its name in every paper
+    l: int  # noqa: E741 - the papers call it l
     c: float
 
 
 class RecursiveL(Parameters):
-    """l and c."""
+    """The parameter recursive_l, which consists of l and c."""
 
     recursive_l: Recursive | None = None
 
@@ -63,7 +66,7 @@ class RecursiveL(Parameters):
             whole, factor = given
             made = Recursive(int(str(whole)), float(factor))
         except (OverflowError, TypeError, ValueError):
-            raise ValueError("must be two numbers, l and c: 3,2") from None
+            raise ValueError("must be two numbers, l and c, such as 3,2") from None
         if made.l < 2 or not 0 < made.c < float("inf"):
-            raise ValueError("needs an l of at least 2 and a c above 0")
+            raise ValueError("needs l of at least 2 and c greater than 0")
         return made

@@ -1,4 +1,4 @@
-"""t-closeness (Li, Li, Venkatasubramanian 2007): sensitive values spread in every group as in the table."""
+"""t-closeness (Li, Li, Venkatasubramanian 2007): the sensitive values of each group are distributed as in the table."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ DEFINITION = Definition(
 
 
 class TCloseness(Parameters):
-    """t, and how far two values are apart."""
+    """The parameters t and t_distance (how the distance of two values is measured)."""
 
     t: Annotated[float, Field(gt=0, lt=1)] | None = None
     t_distance: Distance | None = None
 
     @property
     def distance(self) -> Distance:
-        """How far two values are apart for t."""
+        """How the distance of two values is measured."""
         return self.t_distance or "equal"
