@@ -77,16 +77,21 @@ class Source:
         if not self.is_named:
             return self._frame[0]
         table = file_sets.read(self.source_files)
-        require_distinct(table.column_names)
-        return plain(table, title=self.source_files[0].title if len(self.source_files) == 1 else str(self.given))
+        require_distinct(table.column_names, self._title)
+        return plain(table, title=self._title)
 
     def stream(self) -> Stream:
         """Return the same rows as `read`, batch by batch. A data frame is already in memory, so it is read at once."""
         if not self.is_named:
             return streams.of_table(self.read(), self.origin)
         stream = streams.of_source_files(self.source_files)
-        require_distinct(stream.schema.names)
+        require_distinct(stream.schema.names, self._title)
         return stream
+
+    @property
+    def _title(self) -> str:
+        """The name of the files in messages."""
+        return self.source_files[0].title if len(self.source_files) == 1 else str(self.given)
 
     @cached_property
     def _frame(self) -> tuple[pa.Table, FrameLibrary]:
@@ -102,8 +107,8 @@ class Source:
         return plain(table), library
 
 
-def require_distinct(names: list[str]) -> None:
-    """Raise a RequestError if two columns have the same name.
+def require_distinct(names: list[str], title: str = "the table") -> None:
+    """Raise a RequestError if two columns have the same name. `title` names the table in the message.
 
     The message gives column numbers, not names: in a file without a header line, the names would be cells of a row.
     """
@@ -112,6 +117,6 @@ def require_distinct(names: list[str]) -> None:
     if doubled:
         numbers = ", ".join(map(str, doubled[:8]))
         raise RequestError(
-            f"Several columns of the table have the same name (columns {numbers}). Give each column its own name. "
+            f"Several columns of {title} have the same name (columns {numbers}). Give each column its own name. "
             "If the first line of the file is a row of data, insert a line with the column names above it."
         )

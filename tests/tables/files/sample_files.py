@@ -77,7 +77,7 @@ BAD = {
     "blank.csv": (b"\n\n\n", "the first line is empty"),
     "long row.csv": (f"a,b\n1,2\n3,{RARE},5\n".encode(), "line 3 has 3 cells, but the header has 2.*contains a comma"),
     "short row.csv": (f"a;b;c\n1;2;3\n\n{RARE};5\n".encode(), "line 4 has 2 cells, but the header has 3.*contains a semicolon"),
-    "late row.csv": ((GOOD + f"{RARE}\n").encode(), "line 3002 has 1 cells, but the header has 2"),
+    "late row.csv": ((GOOD + f"{RARE}\n").encode(), "line 3002 has 1 cell, but the header has 2"),
     "open quote.csv": (f'a,b\n1,"x\n{RARE},2\n'.encode(), "quote"),
     "stray quote.csv": (f'a,b\n1,"x\n{RARE},"y"\n3,z\n'.encode(), "quote"),
     "latin.csv": (GOOD.encode() + b"1,\xe9\n", "line 3002 is not UTF-8 text.*--encoding latin-1"),

@@ -198,7 +198,7 @@ def test_text_files_with_different_columns_are_rejected(tmp_path):
         ("\n1,2\n", "the first line is empty"),
         ('x,y\n1,"z\n', "the quote opened in line 2"),
         ("x,y\n1,2\n\r1,2\n", "line 3 contains a carriage return"),
-        ("x,y\n1\n", "line 2 has 1 cells"),
+        ("x,y\n1\n", "line 2 has 1 cell,"),
         ("x,x\n1,2\n", "two columns with the same name"),
         ("x,city\n1,2\n", "two columns with the same name, or a column with the same name as a key=value folder"),
     ):

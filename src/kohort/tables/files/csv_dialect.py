@@ -70,8 +70,9 @@ def find_problem(file: TextFile, delimiter: str) -> str:
             columns = len(next(rows, []))
             for row in rows:
                 if row and len(row) != columns:
+                    cells = "1 cell" if len(row) == 1 else f"{len(row)} cells"
                     return (
-                        f"line {rows.line_num} has {len(row)} cells, but the header has {columns}. Correct this line. "
+                        f"line {rows.line_num} has {cells}, but the header has {columns}. Correct this line. "
                         f"If a cell contains {DELIMITERS.get(delimiter, 'the delimiter')}, put double quotes around the cell."
                     )
         except csv.Error:

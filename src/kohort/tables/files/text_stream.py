@@ -134,14 +134,15 @@ def find_problem(file: TextFile) -> str | None:
                 return f"the file {other}."
             if b"\0" in piece and not file.encoding.startswith(WIDE):
                 *most, last = [file_format.title for file_format in FORMATS.values() if not file_format.holds_text]
-                return f"the file is not a text file. kohort can read {', '.join(['text', *most])} and {last} files."
+                readable = f"{', '.join(['text', *most])} and {last} files"
+                return f"the file is not a text file. kohort can read {readable}. Export the table as CSV."
             while piece:
                 line += decoder.decode(piece).count("\n")
                 piece = stream.read(PIECE)
             decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
         line += error.object[: error.start].decode(error.encoding, "ignore").count("\n")
-        other = "Set encoding (--encoding latin-1, or --encoding cp1252 for files from Windows)."
+        other = "Set encoding to that of the file (--encoding latin-1, or --encoding cp1252 for files from Windows)."
         advice = "The file is damaged or incomplete. Copy it again." if file.encoding.startswith(WIDE) else other
         return f"line {line} is not {file.encoding.upper()} text. {advice}"
     except UnicodeError:
