@@ -1,6 +1,7 @@
-"""`python benchmarks/against.py COMMIT [ROWS]`: is the partition of a table by k alone slower than in another commit?
+"""`python benchmarks/against.py COMMIT [ROWS]`: compare the speed of partitioning a table (k only) with another commit.
 
-Both are run in turn, each time in a fresh process, so that a busy machine is busy for both; the least CPU seconds count.
+Both versions run alternately, each time in a new process, so that other load on the machine affects both. The smallest number of
+CPU seconds counts.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from kohort import Job
 from kohort.progress import Progress
 job = Job.build(quasi=[f"q{number}" for number in range(1, 10)], sensitive="s1", k=10, seed=7)
 engine = MemoryEngine(job, Progress(1))
-if hasattr(engine, "read"):  # before steps returned what they made
+if hasattr(engine, "read"):  # older commits, whose steps return nothing
     engine.read(sys.argv[1])
     engine.encode()
     step = engine.partition
@@ -39,7 +40,7 @@ print(time.process_time() - before)
 
 
 def main(commit: str, rows: int) -> None:
-    """Print the least seconds of each, and their ratio."""
+    """Print the smallest number of CPU seconds of both versions, and their ratio."""
     with tempfile.TemporaryDirectory(prefix="kohort-against-") as name:
         folder = Path(name)
         other, table = folder / "other", folder / "census.parquet"
@@ -48,8 +49,8 @@ def main(commit: str, rows: int) -> None:
             pq.write_table(datasets.census(rows), table)
             seconds: dict[str, list[float]] = {"this": [], commit: []}
             for _ in range(RUNS):
-                for which, place in (("this", HERE), (commit, other)):
-                    environment = {**os.environ, "PYTHONPATH": str(place / "src")}
+                for which, checkout in (("this", HERE), (commit, other)):
+                    environment = {**os.environ, "PYTHONPATH": str(checkout / "src")}
                     ran = subprocess.run(
                         [sys.executable, "-c", MEASURE, str(table)], env=environment, check=True, capture_output=True, text=True
                     )

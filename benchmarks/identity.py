@@ -1,7 +1,8 @@
-"""`make bench-identity`: same job, same release, whatever ran it: four methods, several k, with and without l.
+"""`make bench-identity`: check that every engine makes the same release of a job: four methods, several k, with and without l.
 
-Memory, disk in parts, Spark in this process and a standalone Spark cluster of two workers. Two releases are the same if they are
-equal multisets of (quasi-identifiers as they were, as they are published, sensitive values): here, if their digests are equal.
+The engines are memory, disk (in parts), Spark in this process, and a standalone Spark cluster of two workers. Two releases are
+the same if they have the same rows, in any order: original quasi-identifiers, published quasi-identifiers and sensitive values.
+Here, their digests are compared.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ Make = Callable[[Job], AnyEngine]
 
 
 def main() -> None:
-    """Print how many releases of each engine are those of memory, and which are not."""
+    """Print how many releases of each engine equal those of the memory engine, and which do not."""
     with tempfile.TemporaryDirectory(prefix="kohort-identity-") as name:
         jobs = dict(grid(Path(name)))
         print(f"kohort {kohort.__version__}: {len(jobs)} jobs, parts of at most {ROWS_AT_ONCE:,} rows, blocks of {BLOCK:,}\n")
@@ -52,12 +53,12 @@ def main() -> None:
 
 
 def spark(job: Job) -> AnyEngine:
-    """In the session that is at work."""
+    """Return a Spark engine in the current session."""
     return SparkEngine(job, Progress(1), ROWS_AT_ONCE)
 
 
 def grid(folder: Path) -> Iterator[tuple[str, tuple[Path, Job]]]:
-    """Every job by name, and where its table lies."""
+    """Yield every job by name, with the path of its table."""
     for table, source, columns in tables(folder):
         for method in METHODS:
             for k in KS:
@@ -67,7 +68,7 @@ def grid(folder: Path) -> Iterator[tuple[str, tuple[Path, Job]]]:
 
 
 def tables(folder: Path) -> Iterator[tuple[str, Path, Job]]:
-    """Adult where it is at hand, and a generated table; each shows in its release what every cell was."""
+    """Yield Adult, if KOHORT_DATA is set, and a generated table. Their releases also contain the original cells."""
     quasi = ["q1", "q2", "q3", "q4"]
     made = {"generated": (datasets.census(GENERATED_ROWS, quasi=4), Job.build(quasi=quasi, sensitive="s1"))}
     if os.environ.get("KOHORT_DATA"):
@@ -80,7 +81,7 @@ def tables(folder: Path) -> Iterator[tuple[str, Path, Job]]:
 
 
 def digests(engine: str, jobs: Jobs, make: Make) -> dict[str, str]:
-    """Of every release."""
+    """Return the digest of every release."""
     began = time.perf_counter()
     found = {name: digest(make(job), source) for name, (source, job) in jobs.items()}
     print(f"| {engine} | {len(found)} made | {time.perf_counter() - began:.0f} |", flush=True)
@@ -88,7 +89,7 @@ def digests(engine: str, jobs: Jobs, make: Make) -> dict[str, str]:
 
 
 def report(engine: str, jobs: Jobs, make: Make, expected: dict[str, str]) -> None:
-    """How many releases are the expected ones; the names of the others."""
+    """Print how many releases are the expected ones, and the names of the others."""
     began = time.perf_counter()
     wrong = [name for name, (source, job) in jobs.items() if digest(make(job), source) != expected[name]]
     print(f"| {engine} | {len(jobs) - len(wrong)} of {len(jobs)} | {time.perf_counter() - began:.0f} |", flush=True)
@@ -97,7 +98,7 @@ def report(engine: str, jobs: Jobs, make: Make, expected: dict[str, str]) -> Non
 
 
 def digest(engine: AnyEngine, source: Path) -> str:
-    """Of a release's rows in any order."""
+    """Return a digest of a release's rows that does not depend on their order."""
     made = released(engine, str(source))
     if isinstance(made, kohort.KohortError):
         raise made

@@ -1,6 +1,6 @@
-"""Every method on UCI Adult, whole table, in one run: what it loses, how long it takes, whether its file is k-anonymous.
+"""Run every method on the whole UCI Adult table: its loss, its time, and whether its release is k-anonymous.
 
-`make bench` prints it after the speed bars; `python -m benchmarks.methods` prints it alone, as the table of docs/methods.md.
+`make bench` prints this after the speed targets; `python -m benchmarks.methods` prints only this: the table of docs/methods.md.
 """
 
 from __future__ import annotations
@@ -33,7 +33,18 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     "oka": ({"features": "all"},),
 }
 SETS = {"A": (datasets.ADULT_A, ()), "B": (datasets.ADULT_B, ("workclass",))}
-HEAD = ("method", "leaf", "Total-IL", "C_DM", "C_AVG", "square error", "clusters", "classes", "smallest class", "CPU s")
+HEAD = (
+    "method",
+    "leaf",
+    "Total-IL",
+    "C_DM",
+    "C_AVG",
+    "square error",
+    "groups made",
+    "groups published",
+    "smallest group",
+    "CPU s",
+)
 
 
 def main(names: tuple[str, ...] = tuple(METHODS)) -> None:
@@ -50,7 +61,7 @@ def main(names: tuple[str, ...] = tuple(METHODS)) -> None:
 
 
 def row(sample: datasets.Sample, job: Job) -> str:
-    """One method's line; CPU seconds of the partition alone, compiled before."""
+    """Return the line of one method. CPU seconds are those of the partition, without the time to compile."""
     warm_up(job)
     engine = MemoryEngine(job, Progress(1))
     encoded = engine.encode(sample.table)
@@ -70,14 +81,14 @@ def row(sample: datasets.Sample, job: Job) -> str:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A table that was partitioned once, so that nothing is left to compile."""
+    """A table that was partitioned once, so that all kernels are compiled."""
 
     engine: MemoryEngine
     encoded: MemoryEncoded
     made: MemoryPartition
 
     def partition(self) -> MemoryPartition:
-        """Once more."""
+        """Partition the table again."""
         return self.engine.partition(self.encoded)
 
     def publish(self) -> MemoryPublication:
@@ -92,13 +103,13 @@ def prepared(table: pa.Table, job: Job) -> Prepared:
 
 
 def warm_up(job: Job) -> None:
-    """Compile what the method needs, on a table too small to matter."""
+    """Compile the kernels of the method with a very small table."""
     sample = datasets.hospital(300)
     prepared(sample.table, Job.build(sample.job, method=job.method, option=job.option, seed=7))
 
 
 def against_the_best(many: int = 200, rows: int = 10, k: int = 3) -> None:
-    """Each method's Total-IL over the least that any partition of small random tables has."""
+    """Print the Total-IL of each method divided by the smallest Total-IL of any partition, for small random tables."""
     print(
         f"\n**{many} random tables of {rows} rows, k={k}**\n\n| method | Total-IL / least, mean | found the best |\n|---|---|---|"
     )
@@ -115,21 +126,21 @@ def against_the_best(many: int = 200, rows: int = 10, k: int = 3) -> None:
         )
         for _ in range(many)
     ]
-    asked = Job.build(quasi=["n1", "n2", "c1", "c2"], hierarchy={"c1": tree}, k=k, seed=7)
-    least = [least_loss(encoding.encode(table, schema.resolve(asked.columns, table)), k) for table in made]
+    request = Job.build(quasi=["n1", "n2", "c1", "c2"], hierarchy={"c1": tree}, k=k, seed=7)
+    least = [least_loss(encoding.encode(table, schema.resolve(request.columns, table)), k) for table in made]
     for name in METHODS:
         ratios, refused = [], 0
         for table, best in zip(made, least, strict=True):
             try:
-                ratios.append(prepared(table, Job.build(asked, method=name)).publish().result.loss.total_il / best)
+                ratios.append(prepared(table, Job.build(request, method=name)).publish().result.loss.total_il / best)
             except PromiseError:
                 refused += 1
-        said = f" ({refused} tables refused)" if refused else ""
-        print(f"| `{name}`{said} | {np.mean(ratios):.3f} | {np.mean(np.array(ratios) < 1 + 1e-9):.0%} |", flush=True)
+        note = f" ({refused} tables refused)" if refused else ""
+        print(f"| `{name}`{note} | {np.mean(ratios):.3f} | {np.mean(np.array(ratios) < 1 + 1e-9):.0%} |", flush=True)
 
 
 def least_loss(points: Points, k: int) -> float:
-    """The least Total-IL of any partition into groups of k to 2k-1 rows, by trying all."""
+    """Return the smallest Total-IL of all partitions into groups of k to 2k-1 rows, by trying all of them."""
     loss: dict[int, float] = {}
     for size in range(k, 2 * k):
         for group in combinations(range(points.rows), size):

@@ -1,8 +1,8 @@
-"""Peers from the package index beside kohort on UCI Adult: what each loses, what it takes, whether its file is k-anonymous.
+"""Compare kohort with other packages (peers) on UCI Adult: their loss, their time, and whether their releases are k-anonymous.
 
-`make bench` prints it; `python -m benchmarks.peers` prints it alone. The peers live in an environment of their own, made once
-and used again, and are run there by `peers_worker.py`. Every release, kohort's too, is measured from its published text by the
-code below, which knows nothing of how it was made.
+`make bench` prints this; `python -m benchmarks.peers` prints only this. The peers are installed in a separate environment, which
+is created once, and `peers_worker.py` runs them there. Every release, also kohort's, is measured from its published text by the
+code below, which uses no other information about the release.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ from kohort.errors import RequestError
 from kohort.job.job import Job
 from kohort.progress import Progress
 
-# Both peers break ties by the order in which columns are named, so the order is part of what is measured. anonypy in file
-# order lost more than with numbers first (A, k=10: .2867), for as many seconds again: it is not run.
+# In both peers, the order of the columns decides between equal choices, so the order is part of the measurement. anonypy is not
+# run in file order: it lost more than with numbers first (A, k=10: 0.2867) and would take the same time again.
 RUNS = (("anonypy", "numbers first"), ("anjana", "numbers first"), ("anjana", "file order"))
 KS = (5, 10)
-SUPPRESS_PERCENT = 5  # what anjana may leave out; anonypy and kohort's default leave nothing out
-PATIENCE = 1800  # wall seconds for one run of a peer
+SUPPRESS_PERCENT = 5  # per cent of rows that anjana may suppress; anonypy and kohort's default suppress none
+TIMEOUT = 1800  # wall seconds for one run of a peer
 NUMERIC = ("age",)
 HEAD = (
-    "tool", "QIs", "k", "leaf loss", "CPU s", "of it partition", "smallest class", "rows in classes below k", "rows missing",
-    "really k-anonymous", "columns nobody asked for",
+    "tool", "columns", "k", "leaf loss", "CPU s", "of it partition", "smallest group", "rows in groups below k", "rows missing",
+    "k-anonymous", "additional columns",
 )  # fmt: skip
 RANGE = re.compile(r"\[?(\d+(?:\.\d+)?)(?: ?- ?(\d+(?:\.\d+)?))?\]?")  # 39, 30-39, [30 - 39]
 
 
 class PeerError(Exception):
-    """Why a peer has no figures."""
+    """The reason why a peer could not be measured."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One question to all: a set of quasi-identifiers and a k."""
+    """A task for all tools: a set of quasi-identifiers and a k."""
 
     name: str
     quasi: tuple[str, ...]
@@ -59,7 +59,7 @@ class Setting:
     k: int
 
     def row(self, tool: str, release: pd.DataFrame, cpu: str, partition: str = "") -> tuple[str, ...]:
-        """A tool's line, from the text that it published."""
+        """Return the line of a tool, measured from the text that it published."""
         source = pd.read_csv(adult_file(), dtype=str, keep_default_na=False)
         quasi = list(self.quasi)
         if not {*quasi} <= {*release.columns}:
@@ -73,11 +73,11 @@ class Setting:
 
 
 def main(home: Path | None = None) -> None:
-    """Print the table as Markdown, each line as soon as it is known."""
+    """Print the table as Markdown, each line as soon as it is measured."""
     try:
         datasets.folder()
     except RequestError as error:
-        print(f"Peers are not measured: {error}")
+        print(f"Peers were not measured. {error}")
         return
     print("\n**Peers on Adult**: CPU s from a table in memory to its release in memory; leaf loss of the published text\n")
     print("| " + " | ".join(HEAD) + " |\n|" + "---|" * len(HEAD))
@@ -86,7 +86,7 @@ def main(home: Path | None = None) -> None:
 
 
 def rows(home: Path) -> Iterator[tuple[str, ...]]:
-    """The cells of each line, in the order of HEAD."""
+    """Yield the cells of each line, in the order of HEAD."""
     for name, (quasi, sensitive) in SETS.items():
         for k in KS:
             setting = Setting(name, quasi, sensitive, k)
@@ -105,24 +105,24 @@ def default_home() -> Path:
 
 
 def installed(peer: str, python: Path) -> str:
-    """The peer's version, after making the environment and installing into it what is missing."""
+    """Return the peer's version. Create the environment and install the peer if needed."""
     if not python.exists():
         called([sys.executable, "-m", "venv", str(python.parents[1])])
     version = [str(python), "-I", "-c", f"import importlib.metadata as metadata; print(metadata.version({peer!r}))"]
     try:
         return called(version)
     except PeerError:
-        # pandas is named because anonypy needs it and does not say so
+        # pandas is listed because anonypy needs it but does not declare it
         called([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "pandas", peer])
         return called(version)
 
 
 def called(command: Sequence[str]) -> str:
-    """What a command says; if it fails, the last thing that it complains of is the reason."""
+    """Return the output of a command. If it fails, raise a PeerError with the last line of its stderr."""
     try:
-        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE).stdout.strip()
+        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=TIMEOUT).stdout.strip()
     except subprocess.TimeoutExpired:
-        raise PeerError(f"stopped after {PATIENCE} s") from None
+        raise PeerError(f"stopped after {TIMEOUT} s") from None
     except subprocess.CalledProcessError as error:
         complaints = error.stderr.strip().splitlines() or [f"exit code {error.returncode}"]
         raise PeerError(complaints[-1].replace("|", "/")[:200]) from None
@@ -137,7 +137,7 @@ def file_order(quasi: Sequence[str]) -> tuple[str, ...]:
 
 
 def peer_row(peer: str, python: Path, setting: Setting, order: str) -> tuple[str, ...]:
-    """A peer's line; one that cannot be installed, fails or publishes what cannot be read says so in it."""
+    """Return the line of a peer. If it cannot be installed, fails or publishes unreadable text, the line gives the reason."""
     tool = f"{peer}, {order}"
     try:
         tool = f"{peer} {installed(peer, python)}, {order}"
@@ -148,28 +148,28 @@ def peer_row(peer: str, python: Path, setting: Setting, order: str) -> tuple[str
 
 
 def peer_release(peer: str, python: Path, setting: Setting) -> tuple[pd.DataFrame, float]:
-    """What a peer publishes, as text, and the CPU seconds of its call."""
+    """Return the release of a peer, as text, and the CPU seconds of its call."""
     with tempfile.TemporaryDirectory(prefix="kohort-peers-") as name:
         request, release, seconds = (Path(name) / part for part in ("request.json", "release.csv", "seconds"))
-        asked: dict[str, Any] = {
+        content: dict[str, Any] = {
             "peer": peer, "source": str(adult_file()), "release": str(release), "seconds": str(seconds),
             "quasi": setting.quasi, "sensitive": setting.sensitive, "numeric": NUMERIC, "k": setting.k,
             "suppress_percent": SUPPRESS_PERCENT, "trees": {column: str(tree_file(column)) for column in setting.quasi},
         }  # fmt: skip
-        request.write_text(json.dumps(asked), encoding="utf-8")
+        request.write_text(json.dumps(content), encoding="utf-8")
         called([str(python), "-I", str(Path(__file__).with_name("peers_worker.py")), str(request)])
         table = pd.read_csv(release, dtype=str, keep_default_na=False)
         return table, float(seconds.read_text(encoding="utf-8"))
 
 
 def kohort_row(setting: Setting) -> tuple[str, ...]:
-    """kohort's default; a run on some of the rows before it leaves nothing to compile."""
+    """Return the line of kohort's default. A first run on some rows compiles the kernels."""
     sample = datasets.adult(setting.quasi, setting.sensitive)
     job = Job.build(sample.job, k=setting.k, method="auto", ranges="tight", seed=7)
     for table in (sample.table.slice(0, 1000), sample.table):
         progress = Progress(1)
         release = run(MemoryEngine(job, progress), table).release_table()[0].to_pandas().astype(str)
-    spent = progress.cpu_seconds  # the audit is not in it: no peer has one
+    spent = progress.cpu_seconds  # without the audit, because no peer has one
     whole = spent["encode"] + spent["partition"] + spent["publish"]
     chosen = "auto" if job.method == "auto" else f"auto: {job.method}"
     return setting.row(f"**kohort {kohort.__version__}** ({chosen})", release, f"{whole:.2f}", f"{spent['partition']:.3f}")
@@ -187,18 +187,18 @@ def tree_file(column: str) -> Path:
 
 
 def lost_in(published: pd.Series, source: pd.Series) -> float:
-    """The sum over a column's cells of what each lost: 0 for a value as it was, 1 for a star or nothing."""
+    """Return the sum of the losses of a column's cells: 0 for an unchanged value, 1 for `*` or an empty cell."""
     column = str(source.name)
     loss_of = range_loss(pd.to_numeric(source)) if column in NUMERIC else node_loss(tree_file(column))
     counts = published.value_counts(dropna=False)
     try:
         return float(sum(many * (1.0 if text in {"*", ""} else loss_of(text)) for text, many in counts.items()))
     except (KeyError, ValueError):
-        raise PeerError(f"it publishes in {column} what is no range and no node of the tree") from None
+        raise PeerError(f"column {column} contains text that is neither a range nor a node of the tree") from None
 
 
 def range_loss(source: pd.Series) -> Callable[[str], float]:
-    """(hi - lo) / (max - min); a band of a tree may reach beyond the values that there are, and is cut to them."""
+    """Return a function for (high - low) / (max - min). A range of a tree may be wider than the values, so it is cut to them."""
     least, most = float(source.min()), float(source.max())
 
     def loss(text: str) -> float:
@@ -212,8 +212,11 @@ def range_loss(source: pd.Series) -> Callable[[str], float]:
 
 
 def node_loss(tree: Path) -> Callable[[str], float]:
-    """leaves(LCA) / leaves(tree), 0 for a single leaf; a comma list of values is as wide as the smallest node that holds all."""
-    leaves: dict[str, set[str]] = {}  # under each label; no label of Adult's trees names two nodes
+    """Return a function for leaves(node) / leaves(tree), 0 for a single leaf.
+
+    A list of values with commas counts as the smallest node that contains all of them.
+    """
+    leaves: dict[str, set[str]] = {}  # leaves under each label; in Adult's trees, every label belongs to one node
     with tree.open(encoding="utf-8", newline="") as file:
         for path in csv.reader(file, delimiter=";"):
             for label in path:
@@ -228,6 +231,6 @@ def node_loss(tree: Path) -> Callable[[str], float]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Peers from the package index beside kohort on UCI Adult.")
+    parser = argparse.ArgumentParser(description="Compare kohort with other packages on UCI Adult.")
     parser.add_argument("--home", type=Path, default=default_home(), help="folder of the peers' environment (%(default)s)")
     main(parser.parse_args().home)

@@ -1,7 +1,7 @@
-"""One run of one peer, in the environment that holds it: `python -I peers_worker.py REQUEST.json` (see `peers.py`).
+"""Run one peer in its environment: `python -I peers_worker.py REQUEST.json` (see `peers.py`).
 
-It imports the peer, pandas and the standard library, nothing of kohort. CPU seconds are those of the peer's own call: the
-imports, the reading before it and the writing after it are not counted.
+This file imports the peer, pandas and the standard library, but not kohort. CPU seconds are those of the peer's own call, without
+imports, reading and writing.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ import pandas as pd
 
 
 def anonypy(table: pd.DataFrame, request: dict[str, Any]) -> tuple[pd.DataFrame, float]:
-    """Mondrian: numbers are cut at the median, categories by their order of appearance; it knows no trees."""
+    """Run anonypy's Mondrian. It cuts numbers at the median and categories by their order of appearance, and has no trees."""
     quasi, sensitive = request["quasi"], request["sensitive"]
     for name in quasi:
         table[name] = pd.to_numeric(table[name]) if name in request["numeric"] else table[name].astype("category")
-    if not sensitive:  # it will not do without one; with k alone it plays no part in the cuts
+    if not sensitive:  # anonypy needs a sensitive column; with k only, it does not influence the cuts
         table = table.assign(sensitive="none")
-    secret = sensitive[0] if sensitive else "sensitive"
-    preserver = import_module("anonypy").Preserver(table, quasi, secret)
+    sensitive_column = sensitive[0] if sensitive else "sensitive"
+    preserver = import_module("anonypy").Preserver(table, quasi, sensitive_column)
     made, seconds = timed(lambda: preserver.anonymize_k_anonymity(k=request["k"]))
-    counted = pd.DataFrame(made)  # a line for each class and sensitive value, and how many records it stands for
+    counted = pd.DataFrame(made)  # one line for each group and sensitive value, with its number of rows
     for name in quasi:
-        counted[name] = counted[name].str[0]  # it gives each cell as a list of one text
+        counted[name] = counted[name].str[0]  # anonypy returns each cell as a list of one text
     return counted.loc[counted.index.repeat(counted["count"]), [*quasi, *sensitive]], seconds
 
 
 def anjana(table: pd.DataFrame, request: dict[str, Any]) -> tuple[pd.DataFrame, float]:
-    """One level of its tree for each column; classes below k are left out while they hold at most a share of the rows."""
+    """Run anjana. It uses one level of the tree for each column, and suppresses groups below k up to a share of the rows."""
     trees = {
         name: dict(pd.read_csv(path, sep=";", header=None, dtype=str, keep_default_na=False))
         for name, path in request["trees"].items()
@@ -53,11 +53,11 @@ PEERS = {"anonypy": anonypy, "anjana": anjana}
 
 
 def main(request: dict[str, Any]) -> None:
-    """Write the peer's release as CSV and its CPU seconds beside it."""
+    """Write the peer's release as CSV, and its CPU seconds to another file."""
     table = pd.read_csv(request["source"], dtype=str, keep_default_na=False)[[*request["quasi"], *request["sensitive"]]]
     release, seconds = PEERS[request["peer"]](table, request)
     if release.empty:
-        sys.exit("It published nothing.")
+        sys.exit("The peer published nothing.")
     release.to_csv(request["release"], index=False)
     Path(request["seconds"]).write_text(str(seconds), encoding="utf-8")
 

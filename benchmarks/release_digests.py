@@ -1,8 +1,8 @@
-"""`python -m benchmarks.release_digests > before.txt`: one digest for each of many releases, to compare two versions of the code.
+"""`python -m benchmarks.release_digests > before.txt`: print digests of many releases, to compare two versions of the code.
 
-A change that only moves or renames code must leave every release as it was. Run this before and after, and compare the two
-files. It uses public names only. Every method is run on the sample with several promises, and some methods on every engine.
-A request that cannot be met is a line too: its exit code is part of the digest.
+A change that only moves or renames code must not change any release. Run this before and after the change, and compare the two
+files. It uses only public names. Every method runs on the sample with several promises, and some methods run on every engine.
+If a promise cannot be kept, the line has the exit code instead of a digest.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ ON_EVERY_ENGINE = ("auto", "mondrian", "k-member", "gccg", "incognito", "kmeans-
 
 
 def main() -> None:
-    """Print a line for each release."""
+    """Print one line per release."""
     sample = datasets.hospital(ROWS)
-    persons = [number * 7 // 9 for number in range(sample.table.num_rows)]
-    table = sample.table.append_column("patient", [persons])
+    people = [number * 7 // 9 for number in range(sample.table.num_rows)]
+    table = sample.table.append_column("patient", [people])
     with tempfile.TemporaryDirectory(prefix="kohort-digests-") as name:
         folder = Path(name)
         for title, settings in requests(list(METHODS)):
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def requests(methods: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The settings of every release, by name."""
+    """Yield the settings of every release by name."""
     for method in methods:
         for name, promise in REQUESTS.items():
             yield f"memory, {method}, {name}", {"method": method, **promise}
@@ -75,23 +75,23 @@ def requests(methods: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def digest(table: Any, job: kohort.Job, settings: dict[str, Any], folder: Path) -> str:
-    """Of the release as a file with its rows in the source's order, its loss and its audit; or the exit code of the error."""
+    """Return a digest of the release's rows (in the source's order if possible), its loss and its audit, or the exit code."""
     columns = {} if "unit" in settings else {"drop": "patient"}
     order = {} if settings.get("engine") in ("disk", "spark") else {"keep_order": True}
-    wanted = {"k": 5, "seed": 7, "threads": 2, **columns, **order, **settings}
-    if wanted.get("preset"):
-        del wanted["k"]
+    request = {"k": 5, "seed": 7, "threads": 2, **columns, **order, **settings}
+    if request.get("preset"):
+        del request["k"]
     source, output = folder / "source.parquet", folder / "release.csv"
     if not source.exists():
         pq.write_table(table, source)
     try:
-        release = kohort.anonymize(str(source), job, output=str(output), force=True, **wanted)
+        release = kohort.anonymize(str(source), job, output=str(output), force=True, **request)
     except kohort.KohortError as error:
         return f"exit code {error.exit_code}"
     parts = sorted(output.rglob("*.csv")) if output.is_dir() else [output]
     lines = [line for part in parts for line in part.read_bytes().splitlines()]
     if not order:
-        lines.sort()  # these engines always shuffle
+        lines.sort()  # these engines always shuffle the rows
     summary = {key: release.summary()[key] for key in ("rows", "classes", "suppressed", "k", "loss", "audit", "seed")}
     text = b"\n".join(lines) + json.dumps(summary, sort_keys=True, default=str).encode()
     if output.is_dir():

@@ -1,4 +1,4 @@
-"""The papers' experiments on Adult, run with `kohort.compare`.
+"""Repeat the experiments of the papers on Adult with `kohort.compare`.
 
 `python -m benchmarks.reproduction` prints the tables of docs/reproduction.md.
 """
@@ -21,66 +21,80 @@ from kohort.progress import Progress
 from kohort.report.comparison_rows import Entry
 from kohort.tables import tables
 
-PAPER_001 = ("gccg", "gccg:parts=2", "gccg:parts=4", "kaca", "kaca:start=records", "incognito", "auto")
-BY_MEANS = ("kmeans-adjusted", "kmeans-filled", "kmeans-then-adjusted", "oka")  # No. 1, 2, 3 and one-pass k-means
-PAPER_004 = (*BY_MEANS, *(f"{name}:features=all" for name in BY_MEANS), "k-member", "auto")
-QUASI_OF_004 = ("age", "workclass", "education", "marital-status", "occupation", "race", "sex", "native-country")
-OTHERS_OF_004 = ("relationship", "capital-gain", "capital-loss", "hours-per-week", "class")
-PAPER_002 = ("mondrian", "mondrian:relaxed=true", "mondrian-1d", "incognito", "auto")
+METHODS_OF_NI_XIE_QIAN = ("gccg", "gccg:parts=2", "gccg:parts=4", "kaca", "kaca:start=records", "incognito", "auto")
+BY_MEANS = (
+    "kmeans-adjusted",
+    "kmeans-filled",
+    "kmeans-then-adjusted",
+    "oka",
+)  # variants 1, 2 and 3 of the paper, and one-pass k-means
+METHODS_OF_EL_RASHIDY = (*BY_MEANS, *(f"{name}:features=all" for name in BY_MEANS), "k-member", "auto")
+QUASI_OF_EL_RASHIDY = ("age", "workclass", "education", "marital-status", "occupation", "race", "sex", "native-country")
+OTHERS_OF_EL_RASHIDY = ("relationship", "capital-gain", "capital-loss", "hours-per-week", "class")
+METHODS_OF_MURTHY_SRINIVAS = ("mondrian", "mondrian:relaxed=true", "mondrian-1d", "incognito", "auto")
 WORKLOAD = "benchmarks/adult_workload.toml"
+NI_XIE_QIAN, EL_RASHIDY, MURTHY_SRINIVAS = "Ni, Xie, Qian 2017", "El-Rashidy et al. 2011", "Murthy, Srinivas"
 
 Measure = tuple[str, Callable[[Entry], str]]
 LOSS: Measure = ("leaf loss", lambda entry: f"{entry.loss['leaf']:.4f}")
 TIME: Measure = ("CPU seconds", lambda entry: f"{entry.seconds:.2f}")
-SQUARE_ERROR: Measure = ("square error by quasi-identifiers", lambda entry: f"{entry.loss['square_error']:,.0f}")
+SQUARE_ERROR: Measure = ("square error of quasi-identifiers", lambda entry: f"{entry.loss['square_error']:,.0f}")
 TOTAL_IL: Measure = ("Total-IL", lambda entry: f"{entry.loss['total_il']:,.0f}")
 DM_CLUSTERS: Measure = ("discernibility of clusters", lambda entry: f"{entry.loss['dm_clusters']:,.0f}")
-DM: Measure = ("C_DM of classes", lambda entry: f"{entry.loss['dm']:,.0f}")
-CAVG: Measure = ("C_AVG of classes", lambda entry: f"{entry.loss['cavg']:.2f}")
+DM: Measure = ("C_DM of published groups", lambda entry: f"{entry.loss['dm']:,.0f}")
+CAVG: Measure = ("C_AVG of published groups", lambda entry: f"{entry.loss['cavg']:.2f}")
 ERROR: Measure = ("error of queries, mean", lambda entry: f"{entry.query_error:.1%}")
 
 
 def main() -> None:
-    paper_001()
-    paper_004()
-    paper_002()
+    ni_xie_qian()
+    el_rashidy()
+    murthy_srinivas()
 
 
-def paper_001() -> None:
-    """Figures 3 to 6 and Table 10: k from 3 to 10 on its columns."""
+def ni_xie_qian() -> None:
+    """Repeat figures 3 to 6 and table 10 of Ni, Xie, Qian 2017: k from 3 to 10 on the columns of the paper."""
     home = datasets.folder() / "adult"
     table = tables.read(home / "adult_gccg5_30725.csv.gz")[0]
     trees = {name: home / "hierarchies" / f"{name}.csv" for name in ("sex", "race", "education")}
     job = Job.build(quasi=["age", "sex", "race", "education"], sensitive="workclass", hierarchy=trees, seed=7)
-    found = compare(table, job, k=range(3, 11), methods=PAPER_001)
+    found = compare(table, job, k=range(3, 11), methods=METHODS_OF_NI_XIE_QIAN)
     size: Measure = ("mean size of clusters", lambda entry: f"{found.rows / entry.clusters:.2f}")
-    for figure, measure in (("001, figures 3 and 6", LOSS), ("001, figures 4 and 5", TIME), ("001, table 10", size)):
+    for figure, measure in (
+        (f"{NI_XIE_QIAN}, figures 3 and 6", LOSS),
+        (f"{NI_XIE_QIAN}, figures 4 and 5", TIME),
+        (f"{NI_XIE_QIAN}, table 10", size),
+    ):
         print_table(figure, measure, found)
 
 
-def paper_004(ks: Sequence[int] = (5, 10, 25, 50, 100)) -> None:
-    """Figures 5 to 8: the three variants of k-means beside one-pass k-means and greedy k-member."""
-    sample = datasets.adult(QUASI_OF_004, OTHERS_OF_004)
-    job = Job.build({**sample.job.to_dict(), "columns": _without_trees(sample.job, OTHERS_OF_004)}, seed=7)
-    found = compare(sample.table, job, k=ks, methods=PAPER_004)
-    for figure, measure in (("004, figures 5 and 6", SQUARE_ERROR), ("004, figure 7", TOTAL_IL), ("004, figure 8", DM_CLUSTERS)):
+def el_rashidy(ks: Sequence[int] = (5, 10, 25, 50, 100)) -> None:
+    """Repeat figures 5 to 8 of El-Rashidy et al. 2011: three variants of k-means, one-pass k-means and greedy k-member."""
+    sample = datasets.adult(QUASI_OF_EL_RASHIDY, OTHERS_OF_EL_RASHIDY)
+    job = Job.build({**sample.job.to_dict(), "columns": _without_trees(sample.job, OTHERS_OF_EL_RASHIDY)}, seed=7)
+    found = compare(sample.table, job, k=ks, methods=METHODS_OF_EL_RASHIDY)
+    for figure, measure in (
+        (f"{EL_RASHIDY}, figures 5 and 6", SQUARE_ERROR),
+        (f"{EL_RASHIDY}, figure 7", TOTAL_IL),
+        (f"{EL_RASHIDY}, figure 8", DM_CLUSTERS),
+    ):
         print_table(figure, measure, found)
-    print_table("004, figure 8 as a reader sees it", DM, found)
-    print("\n**004, figures 5 and 6: square error by all attributes**\n")
+    print_table(f"{EL_RASHIDY}, figure 8 for published groups", DM, found)
+    print(f"\n**{EL_RASHIDY}, figures 5 and 6: square error of all columns**\n")
     print("| method | " + " | ".join(f"k={k}" for k in (10, 50)) + " |\n|---|---|---|")
-    for variant in variants_named(PAPER_004):
+    for variant in variants_named(METHODS_OF_EL_RASHIDY):
         errors = [square_error_of_all(sample.table, variant.job(job, k)) for k in (10, 50)]
         print(f"| `{variant.name}` | " + " | ".join(f"{error:,.0f}" for error in errors) + " |", flush=True)
 
 
 def square_error_of_all(table: pa.Table, job: Job) -> float:
-    """Of a method's clusters, as if every attribute were a quasi-identifier."""
+    """Return the square error of a method's clusters, as if every column were a quasi-identifier."""
     labels = prepared(table, job).made.labels()
     everything = Job.build(
         {**job.to_dict(), "columns": {name: _as_quasi(column) for name, column in job.to_dict()["columns"].items()}}
     )
     engine = MemoryEngine(everything, Progress(1))
-    clusters = MemoryPartition(engine.encode(table), Partition(labels))  # no method: these clusters
+    clusters = MemoryPartition(engine.encode(table), Partition(labels))  # use these clusters instead of a method
     return engine.publish(clusters).result.loss.square_error
 
 
@@ -93,18 +107,21 @@ def _without_trees(job: Job, names: Sequence[str]) -> dict[str, Any]:
     return {name: {"role": column["role"]} if name in names else column for name, column in columns.items()}
 
 
-def paper_002(ks: Sequence[int] = (5, 10, 25, 50)) -> None:
-    """C_DM, C_AVG and a workload: multidimensional, relaxed, single-dimensional and full-domain recoding."""
+def murthy_srinivas(ks: Sequence[int] = (5, 10, 25, 50)) -> None:
+    """Repeat the comparison of Murthy, Srinivas: C_DM, C_AVG and a workload.
+
+    The methods are multidimensional, relaxed, single-dimensional and full-domain recoding.
+    """
     sample = datasets.adult()
-    found = compare(sample.table, sample.job, k=ks, methods=PAPER_002, seed=7)
+    found = compare(sample.table, sample.job, k=ks, methods=METHODS_OF_MURTHY_SRINIVAS, seed=7)
     for measure in (DM, CAVG, ERROR):
-        print_table("002", measure, found)
-    known = compare(sample.table, sample.job, k=ks, methods=PAPER_002, seed=7, workload=WORKLOAD)
-    print_table("002, fifty queries that `mondrian` and `auto` know", ERROR, known)
+        print_table(MURTHY_SRINIVAS, measure, found)
+    known = compare(sample.table, sample.job, k=ks, methods=METHODS_OF_MURTHY_SRINIVAS, seed=7, workload=WORKLOAD)
+    print_table(f"{MURTHY_SRINIVAS}, `mondrian` and `auto` optimised for the fifty queries", ERROR, known)
 
 
 def print_table(figure: str, measure: Measure, found: Comparison) -> None:
-    """A measure against k, a row per method."""
+    """Print a measure for each k, with one row per method."""
     title, value = measure
     ks = sorted({entry.k for entry in found.entries})
     print(f"\n**{figure}: {title}**\n\n| method | " + " | ".join(f"k={k}" for k in ks) + " |\n|" + "---|" * (len(ks) + 1))

@@ -1,6 +1,6 @@
-"""`make bench`: every speed bar in one run, as CPU seconds and ratios to the bar (above 1 = better than the bar).
+"""`make bench`: measure all speed targets in one run, as CPU seconds and ratios to the target (above 1 is better).
 
-Nothing here is a test: a busy machine only shows a smaller ratio. ROWS=1000000 makes it quick.
+Nothing here is a test: on a busy machine, the ratios are smaller. ROWS=1000000 makes it quick.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 import kohort
 from benchmarks.least_loss import main as least_loss
 from benchmarks.methods import main as every_method
-from benchmarks.methods import prepared  # it has partitioned once, so that nothing is left to compile
+from benchmarks.methods import prepared  # has partitioned once, so that all kernels are compiled
 from benchmarks.peers import main as peers
 from benchmarks.utility import main as utility
 from kohort import datasets
@@ -39,9 +39,9 @@ KOHORT = [sys.executable, "-m", "kohort"]
 
 
 def main() -> None:
-    """Print one line per bar."""
+    """Print one line per target."""
     print(f"kohort {kohort.__version__}, {len(os.sched_getaffinity(0))} cores\n")
-    print(f"{'what':<58} {'reached':>16} {'bar':>16} {'ratio':>7}")
+    print(f"{'what':<58} {'reached':>16} {'target':>16} {'ratio':>7}")
     with tempfile.TemporaryDirectory(prefix="kohort-bench-") as name:
         folder = Path(name)
         start_up(folder)
@@ -61,14 +61,14 @@ def line(what: str, reached: float, bar: float, unit: str, *, more_is_better: bo
 
 
 def cpu(call: Callable[[], object]) -> float:
-    """CPU seconds of this process, all threads."""
+    """Return the CPU seconds of a call, for all threads of this process."""
     before = time.process_time()
     call()
     return time.process_time() - before
 
 
 def child(*command: str, **environment: str) -> tuple[float, float]:
-    """CPU and wall seconds of a command."""
+    """Return the CPU and wall seconds of a command."""
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run([*KOHORT, *command], check=True, capture_output=True, env={**os.environ, **environment})
     wall, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -82,7 +82,7 @@ def start_up(folder: Path) -> None:
 
 
 def first_look(folder: Path) -> None:
-    """A file as people have them: text, near-unique ids and addresses, dates, prose, numbers of every spread."""
+    """Inspect a typical file: text, nearly unique ids and addresses, dates, sentences, and numbers with few or many values."""
     rows = 1_000_000
     number = np.arange(rows)
     patients = datasets.hospital(20_000).table.take(pa.array(number * 7_919 % 20_000))
@@ -110,7 +110,7 @@ def adult(folder: Path) -> None:
     try:
         sample = datasets.adult()
     except RequestError as error:
-        print(f"Adult is not measured: {error}")
+        print(f"Adult was not measured. {error}")
         return
     job = Job.build(sample.job, k=10, method="mondrian")
     engine = prepared(sample.table, job)
@@ -126,7 +126,7 @@ def adult(folder: Path) -> None:
 
 
 def methods() -> None:
-    """The bars of the methods, and the table of all of them."""
+    """Measure the speed of methods, and print the table of all methods."""
     table = datasets.census(min(ROWS, 1_000_000))
     for name in ("k-member", "gccg"):
         job = Job.build(quasi=[f"q{number}" for number in range(1, 10)], drop="s1", k=10, seed=7, method=name)
@@ -144,7 +144,7 @@ def methods() -> None:
         line(f"Adult A, k=10, {name}, CPU", spent[name], bar, "s")
     engine = prepared(sample.table, Job.build(sample.job, k=10, seed=7, method="gccg", option={"parts": 4}))
     in_parts = min(cpu(engine.partition) for _ in range(3))
-    line("Adult A, k=10, gccg in 4 parts over one, CPU (best of 3)", in_parts / spent["gccg"], 1 / 3, "x")
+    line("Adult A, k=10, gccg in 4 parts, divided by 1 part, CPU (best of 3)", in_parts / spent["gccg"], 1 / 3, "x")
     every_method()
 
 
@@ -154,37 +154,37 @@ PROMISES: tuple[dict[str, Any], ...] = (
 
 
 def promises() -> None:
-    """What promises beyond k cost, in time and in loss."""
+    """Measure the time and the loss of promises in addition to k."""
     table = datasets.census(PROMISE_ROWS)
     quasi = [f"q{number}" for number in range(1, 10)]
-    asked_for = Job.build(quasi=quasi, sensitive="s1", k=10, seed=7, method="mondrian")
-    alone, diverse = (prepared(table, Job.build(asked_for, **asked)) for asked in ({}, {"l": 3}))
+    base = Job.build(quasi=quasi, sensitive="s1", k=10, seed=7, method="mondrian")
+    only_k, diverse = (prepared(table, Job.build(base, **promise)) for promise in ({}, {"l": 3}))
     spent: list[list[float]] = [[], []]
-    for _ in range(9):  # in turn: a busy machine is busy for both
-        for seconds, engine in zip(spent, (alone, diverse), strict=True):
+    for _ in range(9):  # alternately, so that other load on the machine affects both
+        for seconds, engine in zip(spent, (only_k, diverse), strict=True):
             seconds.append(cpu(engine.partition))
     plain, guarded = map(min, spent)
-    line(f"{PROMISE_ROWS / 1e6:g} M rows, partition with l=3 over k alone, CPU (best of 9)", guarded / plain, 3, "x")
-    for asked in PROMISES[1:]:
-        engine = prepared(table, Job.build(asked_for, **asked))
-        print(f"{'  the same with ' + notes(asked):<58} {min(cpu(engine.partition) for _ in range(3)) / plain:>10.3f} x")
+    line(f"{PROMISE_ROWS / 1e6:g} M rows, partition with l=3, divided by k only, CPU (best of 9)", guarded / plain, 3, "x")
+    for promise in PROMISES[1:]:
+        engine = prepared(table, Job.build(base, **promise))
+        print(f"{'  the same with ' + notes(promise):<58} {min(cpu(engine.partition) for _ in range(3)) / plain:>10.3f} x")
     try:
         sample = datasets.adult()
     except RequestError:
         return
     quasi = [name for name in sample.job.names("quasi") if name != "occupation"]
     drop = [name for name in sample.table.column_names if name not in (*quasi, "occupation")]
-    for asked in ({}, {"l": 3}, {"entropy_l": 3}, {"alpha": 0.5}, {"t": 0.3}):
-        job = Job.build(sample.job, quasi=quasi, sensitive="occupation", drop=drop, k=5, method="mondrian", **asked)
+    for promise in ({}, {"l": 3}, {"entropy_l": 3}, {"alpha": 0.5}, {"t": 0.3}):
+        job = Job.build(sample.job, quasi=quasi, sensitive="occupation", drop=drop, k=5, method="mondrian", **promise)
         engine = prepared(sample.table, job)
         least = min(cpu(engine.partition) for _ in range(5))
         result = engine.publish().result
-        figures = f"leaf {result.loss.leaf:.4f}, {len(result.class_sizes):,} classes, {least:.3f} s"
-        print(f"{f'  Adult, 8 QIs, occupation, k=5, {notes(asked)}':<58} {figures}")
+        figures = f"leaf {result.loss.leaf:.4f}, {len(result.class_sizes):,} published groups, {least:.3f} s"
+        print(f"{f'  Adult, 8 columns, occupation, k=5, {notes(promise)}':<58} {figures}")
 
 
-def notes(asked: dict[str, Any]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in asked.items()) or "k alone"
+def notes(promise: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in promise.items()) or "k only"
 
 
 def any_size(folder: Path) -> None:
@@ -201,7 +201,7 @@ def any_size(folder: Path) -> None:
         ("publish to Parquet", spent["publish"], 1),
         ("audit of the written file", spent["audit"], 1),
     ):
-        line(f"{million:g} M rows x 9 QIs: {what}, rows per CPU s", million / seconds, bar, "M", more_is_better=True)
+        line(f"{million:g} M rows x 9 columns: {what}, rows per CPU s", million / seconds, bar, "M", more_is_better=True)
     print(f"\nwall seconds by step: { {step: round(seconds, 2) for step, seconds in progress.seconds.items()} }")
     print(f"peak memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.1f} GB")
 

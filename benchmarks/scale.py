@@ -1,6 +1,6 @@
-"""`make bench-scale ROWS=100000000`: one machine, a table larger than memory, end to end with its audit.
+"""`make bench-scale ROWS=100000000`: anonymize and audit a table larger than memory on one machine.
 
-1 M rows, then ten times as many until ROWS, each in a process of its own whose peak memory and CPU seconds are measured.
+Measure the peak memory and the CPU seconds for 1 million rows, then for ten times as many, up to ROWS. Each run is a new process.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ STEPS = ("read", "encode", "partition", "publish", "audit")
 
 
 def main() -> None:
-    """Print one line per size."""
+    """Print one line per table size."""
     cores = len(os.sched_getaffinity(0))
     print(f"kohort {kohort.__version__}, {cores} cores, --engine disk --memory {MEMORY}, mondrian, k=10, {QUASI} columns\n")
     print(f"| rows | peak memory | CPU s | wall s | {' | '.join(f'{step} CPU s' for step in STEPS)} | CPU s per M rows |")
     print("|---" * (5 + len(STEPS)) + "|")
     with tempfile.TemporaryDirectory(prefix="kohort-bench-") as name:
         folder, rows = Path(name), 1_000_000
-        anonymized(folder, AT_ONCE // 100)  # kernels are compiled once
+        anonymized(folder, AT_ONCE // 100)  # compile the kernels before measuring
         while rows <= ROWS:
             peak, seconds, summary = anonymized(folder, rows)
             by_step = " | ".join(f"{summary['cpu_seconds'].get(step, 0):.1f}" for step in STEPS)
@@ -48,27 +48,27 @@ from pathlib import Path
 from kohort.__main__ import main
 try:
     main()
-finally:  # not what the system says of children: that begins with their parent's
+finally:  # the usage that the system reports for children includes that of the parent at the start
     peak = re.search(r"VmHWM:\\s+([0-9]+) kB", Path("/proc/self/status").read_text())[1]
     print(peak, time.process_time(), file=sys.stderr)
 """
 
 
 def anonymized(folder: Path, rows: int) -> tuple[float, float, dict[str, Any]]:
-    """The most memory in bytes and the processor's seconds that a run of the command took, and what it said."""
+    """Run the command. Return its peak memory in bytes, its CPU seconds and its JSON output."""
     source, target = folder / "census.parquet", folder / "release.parquet"
     write(source, rows)
     quasi = ",".join(f"q{number}" for number in range(1, QUASI + 1))
-    asked = ["--quasi", quasi, "--sensitive", "s1", "--k", "10", "--method", "mondrian", "--seed", "7"]
+    settings = ["--quasi", quasi, "--sensitive", "s1", "--k", "10", "--method", "mondrian", "--seed", "7"]
     engine = ["--engine", "disk", "--memory", MEMORY, "--force", "--json"]
-    command = [sys.executable, "-c", RUN, "anonymize", str(source), "-o", str(target), *asked, *engine]
+    command = [sys.executable, "-c", RUN, "anonymize", str(source), "-o", str(target), *settings, *engine]
     run = subprocess.run(command, check=True, capture_output=True, text=True)
     peak, seconds = run.stderr.split()[-2:]
     return 1024 * float(peak), float(seconds), json.loads(run.stdout)
 
 
 def write(path: Path, rows: int) -> None:
-    """The generated table, piece by piece."""
+    """Write the generated table in parts."""
     with pq.ParquetWriter(path, datasets.census(1, QUASI).schema) as writer:
         for first in range(0, rows, AT_ONCE):
             writer.write_table(datasets.census(min(AT_ONCE, rows - first), QUASI, first=first))

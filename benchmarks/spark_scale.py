@@ -1,6 +1,6 @@
-"""`make bench-spark ROWS=20000000`: a standalone cluster of two workers on this machine, end to end with its audit.
+"""`make bench-spark ROWS=20000000`: anonymize and audit a table on a standalone cluster of two workers on this machine.
 
-Every step's wall and CPU seconds, those of all processes of the cluster and of the driver's JVM together.
+Measure the wall and CPU seconds of every step. CPU seconds are those of all processes of the cluster and of the driver's JVM.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def main() -> None:
             steps: dict[str, Callable[[Any], Any]] = {
                 "read and encode": engine.encode,
                 "partition": engine.partition,
-                "figures": engine.publish,
+                "measure loss": engine.publish,
                 "write and audit": lambda publication: publication.release_file(target, force=False),
             }
             made: Any = str(source)
@@ -48,18 +48,18 @@ def main() -> None:
                 made = run(made)
                 wall, spent = time.perf_counter() - began, cpu_seconds() - before
                 print(f"| {step} | {wall:.1f} | {spent:.1f} | {spent / ROWS * 1e6:.2f} |", flush=True)
-            print(f"\naudit passed: {made.passed}, {made.rows:,} rows in {made.classes:,} classes, k={made.k}")
-            print(f"driver, Python: {peak(os.getpid()) / 2**20:.0f} MiB at most")
+            print(f"\naudit passed: {made.passed}, {made.rows:,} rows in {made.classes:,} groups, k={made.k}")
+            print(f"driver, Python: {peak(os.getpid()) / 2**20:.0f} MiB peak memory")
 
 
 def cpu_seconds() -> float:
-    """Of this process and all that it started: the driver's JVM, master, workers, executors and their Pythons."""
+    """Return the CPU seconds of this process and all processes that it started, such as the driver's JVM and the workers."""
     parent_of, ticks = {}, {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
             fields = stat.read_text("utf-8", "replace").rpartition(")")[2].split()
             parent_of[int(stat.parent.name)] = int(fields[1])
-            ticks[int(stat.parent.name)] = sum(map(int, fields[11:15]))  # dead children included
+            ticks[int(stat.parent.name)] = sum(map(int, fields[11:15]))  # including children that have ended
     ours = {os.getpid()}
     while more := {pid for pid, parent in parent_of.items() if parent in ours} - ours:
         ours |= more
@@ -67,7 +67,7 @@ def cpu_seconds() -> float:
 
 
 def peak(pid: int) -> int:
-    """The most memory that a process ever took."""
+    """Return the peak memory of a process in bytes."""
     lines = Path(f"/proc/{pid}/status").read_text("utf-8").splitlines()
     return 1024 * int(next(line.split()[1] for line in lines if line.startswith("VmHWM")))
 

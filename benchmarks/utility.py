@@ -1,6 +1,6 @@
-"""What releases are still good for: a workload on Adult, models of income, a thousand queries against a million rows.
+"""Measure the utility of releases: a workload on Adult, models of income, a thousand queries on a million rows.
 
-`python -m benchmarks.utility` prints it as the tables of docs/utility.md.
+`python -m benchmarks.utility` prints the tables of docs/utility.md.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def published(table: pa.Table, job: Job, threads: int = 1) -> MemoryPublication:
 
 
 def workload() -> None:
-    """Error and loss with the workload known and not, in units of plain Mondrian's."""
+    """Print error and loss with and without the workload, also relative to Mondrian without it."""
     sample = datasets.adult()
     print("\n| Adult A | k | loss | error of the workload | error of 100 random queries |\n|---|---|---|---|---|")
     for k in (10, 25, 50):
@@ -48,35 +48,36 @@ def workload() -> None:
                     sample.table, Job.build(sample.job, k=k, method=method, seed=7, workload=WORKLOAD if known else None)
                 )
                 schema = publication.aligned().schema
-                asked = Questions(Workload.load(WORKLOAD), sample.table, schema)
+                given = Questions(Workload.load(WORKLOAD), sample.table, schema)
                 others = Questions(random_workload(sample.table, schema, queries=100, seed=11), sample.table, schema)
-                figures = publication.result.loss.leaf, publication.ask(asked).error, publication.ask(others).error
+                figures = publication.result.loss.leaf, publication.ask(given).error, publication.ask(others).error
                 base = base or figures
                 notes = " | ".join(f"{figure:.4f} ({figure / first:.2f})" for figure, first in zip(figures, base, strict=True))
                 print(f"| `{method}`{' --workload' if known else ''} | {k} | {notes} |", flush=True)
 
 
 def million(rows: int = 1_000_000, queries: int = 1_000) -> None:
-    """CPU seconds for the answers of a release, and for the truth."""
+    """Print the CPU seconds to answer queries on a release, and on the original table."""
     table = datasets.census(rows)
     quasi = [f"q{number}" for number in range(1, 10)]
     publication = published(table, Job.build(quasi=quasi, sensitive="s1", k=10, method="mondrian", seed=7), threads=2)
-    pair = publication.aligned()
-    drawn = random_workload(table, pair.schema, queries=queries, columns=[*quasi, "s1"], seed=3)
+    aligned = publication.aligned()
+    drawn = random_workload(table, aligned.schema, queries=queries, columns=[*quasi, "s1"], seed=3)
     started = time.process_time()
-    questions = Questions(drawn, table, pair.schema)
+    questions = Questions(drawn, table, aligned.schema)
     truth = questions.truth
-    asked = time.process_time()
-    questions.ask(pair.release)
+    original_done = time.process_time()
+    questions.ask(aligned.release)
     done = time.process_time()
     print(
-        f"\n{len(truth):,} queries, {rows:,} rows: {done - asked:.1f} CPU s to answer, {asked - started:.1f} for the truth",
+        f"\n{len(truth):,} queries, {rows:,} rows: {done - original_done:.1f} CPU s on the release, "
+        f"{original_done - started:.1f} CPU s on the original table",
         flush=True,
     )
 
 
 def distributions(k: int = 10) -> None:
-    """How far distributions are from those of the source."""
+    """Print the distances between the distributions of the release and of the source."""
     sample = datasets.adult()
     made = {
         method: structure(published(sample.table, Job.build(sample.job, k=k, method=method, seed=7)).aligned(), propensity=True)
@@ -98,7 +99,7 @@ def distributions(k: int = 10) -> None:
 
 
 def models() -> None:
-    """Accuracy, F1 and AUC of income, mean and 95 % interval over five folds."""
+    """Print accuracy, F1 and AUC of models for income: mean and 95 % interval over five folds."""
     quasi = [name for name in datasets.ADULT_A if name != "class"]
     sample = datasets.adult(quasi)
     job = Job.build({**sample.job.to_dict()}, other=["class"])

@@ -1,4 +1,4 @@
-"""Run `kohort ARGUMENTS` inside the test's process."""
+"""Types and constants for tests that run `kohort ARGUMENTS` inside the test's process."""
 
 from __future__ import annotations
 

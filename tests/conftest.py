@@ -1,4 +1,4 @@
-"""Shared by all tests: the strict mode of CI, and where the public data lie."""
+"""Settings and fixtures of all tests: the strict mode of CI, the folder of public data, the command line."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tests.command_line import RARE, Kohort, Ran
 from tests.compile_kernels import compile_all
 
 STRICT = os.environ.get("KOHORT_STRICT") == "1"
-# No deadline: the first call compiles, and machines are busy. CI repeats its cases, so that a change is judged by what it
-# changes; every other run draws new ones.
+# There is no deadline, because the first call compiles and machines may be busy. CI repeats the same cases, so that a failure
+# is caused by the change that is tested. Other runs draw new cases.
 settings.register_profile("kohort", deadline=None, derandomize=STRICT)
 settings.load_profile("kohort")
 
@@ -29,7 +29,7 @@ if "KOHORT_DATA" not in os.environ and (SHARED / "data").is_dir():
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Before the workers of a whole run start, compile what they need: each would compile all of it for itself."""
+    """Compile the kernels before the workers of a complete run start. Otherwise each worker would compile all of them."""
     config = session.config
     has_workers = config.getoption("numprocesses", None) and not hasattr(config, "workerinput")
     if has_workers and config.args_source is pytest.Config.ArgsSource.TESTPATHS and not config.option.collectonly:
@@ -38,7 +38,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item):
-    """Under KOHORT_STRICT=1 a skipped test is a failed one: CI has everything that a test may need."""
+    """With KOHORT_STRICT=1, a skipped test fails, because CI has everything that a test may need."""
     report = yield
     if STRICT and report.skipped and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
@@ -48,7 +48,7 @@ def pytest_runtest_makereport(item):
 
 @pytest.fixture(scope="session")
 def public_data() -> Path:
-    """The folder of public tables; tests that need it are skipped, visibly, where it is not at hand."""
+    """The folder of public tables. Tests that need it are skipped, with a message, if there is none."""
     folder = os.environ.get("KOHORT_DATA")
     if not folder or not Path(folder).is_dir():
         pytest.skip("set KOHORT_DATA to the folder of public tables")
@@ -57,7 +57,7 @@ def public_data() -> Path:
 
 @pytest.fixture
 def kohort(monkeypatch, capsys, tmp_path) -> Iterator[Kohort]:
-    """`kohort ARGUMENTS` in a folder with patients.csv, without starting another Python."""
+    """A function that runs `kohort ARGUMENTS` in a folder with patients.csv, without starting another Python."""
     rows = [f"{RARE}{n},{n % 30},{'mf'[n % 2]},{RARE},{'flu' if n % 3 else 'hiv'}\n" for n in range(90)]
     (tmp_path / "patients.csv").write_text("name,age,sex,zip,disease\n" + "".join(rows), encoding="utf-8")
     monkeypatch.chdir(tmp_path)

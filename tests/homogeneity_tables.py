@@ -1,4 +1,4 @@
-"""The tables of the homogeneity paper."""
+"""A table of Mohapatra, Patra, and helpers to check graphs and charts of homogeneity."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ TABLE_2 = {
 
 
 def graph_of(path: Path) -> tuple[dict[str, dict[str, str]], dict[tuple[str, str], float]]:
-    """The nodes with what is said of them, and the weights by their ends."""
+    """Return the nodes with their data, and the weights of the edges by their two nodes."""
     space = "{http://graphml.graphdrawing.org/xmlns}"
-    root = ET.parse(path).getroot()  # noqa: S314 - we wrote it
+    root = ET.parse(path).getroot()  # noqa: S314 - the test wrote this file
 
     def data(element: ET.Element) -> dict[str, str]:
         return {str(one.get("key")): one.text or "" for one in element.iter(f"{space}data")}
@@ -33,7 +33,7 @@ def graph_of(path: Path) -> tuple[dict[str, dict[str, str]], dict[tuple[str, str
     return nodes, edges
 
 
-# --- pictures
+# --- charts
 
 
 def fits_the_page(panels: Any) -> bool:

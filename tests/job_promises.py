@@ -1,4 +1,4 @@
-"""The promises of a job as plain settings."""
+"""The promises of a job as a dict of settings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from kohort.schema import promises as privacy
 
 
 def settings_of(job):
-    """What is asked of each sensitive column, as plain settings."""
+    """Return the promises of each sensitive column as a dict of settings."""
     return {
-        name: asked.model_dump(include={*privacy.SETTINGS}, exclude_none=True) for name, asked in job.sensitive_promises().items()
+        name: promise.model_dump(include={*privacy.SETTINGS}, exclude_none=True)
+        for name, promise in job.sensitive_promises().items()
     }

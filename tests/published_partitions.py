@@ -1,4 +1,4 @@
-"""Publish a given partition of a small table; tables of the clustering papers."""
+"""Publish a given partition of a small table. Tables of Ni, Xie, Qian 2017."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests import oracles
 
 
 def publish(columns, labels, **job):
-    """Publish these clusters, whatever they are: what each row is told, and the loss. No audit."""
+    """Publish these groups without an audit. Return the published rows and the loss."""
     table = columns if isinstance(columns, pa.Table) else pa.table(columns)
     fixed = Method(
         name="fixed",
@@ -30,15 +30,17 @@ def publish(columns, labels, **job):
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(METHODS, "fixed", fixed)
-        asked = kohort.Job.build(quasi=table.column_names, method="fixed", row_order="given", keep_order=True, **{"k": 2, **job})
-        publication = run(ENGINES["memory"](asked, Progress(1)), table)
-        _, told = publication.preview(np.flatnonzero(np.array(labels) >= 0))
-    return told, publication.result.loss
+        requested = kohort.Job.build(
+            quasi=table.column_names, method="fixed", row_order="given", keep_order=True, **{"k": 2, **job}
+        )
+        publication = run(ENGINES["memory"](requested, Progress(1)), table)
+        _, published = publication.preview(np.flatnonzero(np.array(labels) >= 0))
+    return published, publication.result.loss
 
 
 @st.composite
 def partitions(draw):
-    """A table of `oracles` and random clusters of two rows or more, numbered without gaps."""
+    """Draw a table of `oracles` and random groups of at least two rows, numbered without gaps."""
     columns, measures = draw(oracles.tables(most=24))
     rows = len(next(iter(columns.values())))
     clusters = draw(st.integers(1, rows // 2))
@@ -50,7 +52,7 @@ def trees(columns):
     return {"tree": oracles.TREE} if "tree" in columns else {}
 
 
-# --- paper 001: Tables 3, 7 and 8 with the education tree A2, and the figures of ALGORITHMS.md for them
+# --- Ni, Xie, Qian 2017: tables 3, 7 and 8 with the education tree A2, and the numbers for them in ALGORITHMS.md
 
 EDUCATION_A2 = (
     ("9th", "Low", "Senior high", "*"),

@@ -1,4 +1,4 @@
-"""Methods run on encoded tables with their decisions recorded, without an engine."""
+"""Run methods on encoded tables and record their decisions, without an engine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from kohort.utility.queries.answers import Questions
 
 
 class Prepared(NamedTuple):
-    """A table, encoded for a job."""
+    """A table that is encoded for a job."""
 
     job: Job
     schema: Schema
@@ -38,14 +38,14 @@ class Prepared(NamedTuple):
         return self._replace(points=replace(self.points, record_decisions=True))
 
     def run(self, threads: int = 1) -> Partition:
-        """The groups of the job's method, repaired and improved."""
+        """Return the groups of the job's method after repair and improvement."""
         job, options = self.job, self.job.method_options()
         progress = Progress(threads)
-        progress._inside.a_task = threads == 1  # no thread for each of many small tables
+        progress._inside.a_task = threads == 1  # many small tables run faster without a thread for each
         return partition_table(job.algorithm, self.points, self.constraints, options, 7, job.block, progress, job.rounds)
 
     def made(self) -> Partition:
-        """The groups as the method itself makes them."""
+        """Return the groups of the method, before repair and improvement."""
         return self.job.algorithm.partition(self.points, self.constraints, self.job.method_options(), 7, Progress(1))
 
     def explained(self, partition: Partition) -> dict[str, Any]:
@@ -53,15 +53,15 @@ class Prepared(NamedTuple):
         return explain(self.points, partition, boxes, self.schema, self.constraints, self.job.method)
 
     def texts(self, partition: Partition) -> dict[str, set[str | None]]:
-        """Every text that is published of each quasi-identifier."""
+        """Return all published texts of each quasi-identifier."""
         boxes = boxes_of(self.points, partition, self.schema)
         return {name: set(texts.to_pylist()) for name, texts in texts_of(self.schema, self.points.axes, boxes).items()}
 
 
-def prepare(columns: Any, **asked: Any) -> Prepared:
-    """A table as a job sees it; all columns are quasi-identifiers unless it says otherwise."""
+def prepare(columns: Any, **settings: Any) -> Prepared:
+    """Encode a table for a job. The default is that all columns are quasi-identifiers."""
     table = columns if isinstance(columns, pa.Table) else pa.table(columns)
-    job = Job.build(**{"quasi": table.column_names, "k": 2, **asked})
+    job = Job.build(**{"quasi": table.column_names, "k": 2, **settings})
     schema = resolve(job.columns, table, **job.binding())
     columns_of_promise = sensitive.encode_sensitive(table, schema, job.sensitive_promises())
     units = sensitive.encode_units(table, schema)
@@ -76,7 +76,7 @@ def prepare(columns: Any, **asked: Any) -> Prepared:
 
 
 def require_tree(decisions: Decisions, rows: int) -> None:
-    """A proper binary tree: each part is divided into two that are not empty, and every row is in one leaf at most."""
+    """Check that the cuts are a binary tree: each part has two non-empty parts, and every row is in at most one leaf."""
     nodes = decisions.nodes()
     assert (nodes.first[0], nodes.last[0]) == (0, len(decisions.order))
     assert len(nodes.cut) == 2 * len(decisions.middle) + 1

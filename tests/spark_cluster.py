@@ -1,4 +1,4 @@
-"""A real Spark cluster on this machine: a master and workers that are processes of their own, all on loopback and free ports."""
+"""A real Spark cluster on this machine: a master and workers in separate processes, all on loopback and free ports."""
 
 from __future__ import annotations
 
@@ -18,17 +18,21 @@ from typing import Any
 
 import pytest
 
-PATIENCE = 60  # seconds that a process may take to do what it was started for
+PATIENCE = 60  # seconds that a process may take to start or to end
 SPARK_TESTS = [
     pytest.mark.slow,
-    pytest.mark.xdist_group("spark"),  # a session is a process's: one worker for all
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),  # we use none of it
+    pytest.mark.xdist_group("spark"),  # a process has one session, so one worker runs all Spark tests
+    pytest.mark.filterwarnings(
+        "ignore:PySpark does not yet fully support pandas:FutureWarning"
+    ),  # kohort does not use these parts
 ]
-QUICK = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"  # to start, which is what a test's JVM does most
+QUICK = (
+    "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"  # a JVM that starts fast, because a test's JVM does little else
+)
 
 
 def require_spark() -> None:
-    """Skip the test where there is no pyspark or no Java."""
+    """Skip the test if there is no pyspark or no Java."""
     pytest.importorskip("pyspark", reason="needs pyspark: install kohort[spark]")
     if _java() is None:
         pytest.skip("needs Java 17 or later: set JAVA_HOME, or put java on the path")
@@ -41,7 +45,7 @@ def _java() -> str | None:
 
 @dataclass
 class _Daemon:
-    """A master or a worker, in a process session of its own, so that all it starts can be found again."""
+    """A master or a worker in its own process session, so that all processes that it starts can be found."""
 
     process: subprocess.Popen[bytes]
     folder: Path
@@ -58,7 +62,7 @@ class _Daemon:
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_PUBLIC_DNS": "127.0.0.1",
             "SPARK_LOCAL_DIRS": str(folder / "local"),
-            "SPARK_CONF_DIR": str(folder),  # the machine's own settings are none of ours
+            "SPARK_CONF_DIR": str(folder),  # do not use the settings of this machine
             "SPARK_DAEMON_MEMORY": "256m",
             "SPARK_DAEMON_JAVA_OPTS": f"{QUICK} -Djava.io.tmpdir={folder} -Dspark.master.rest.enabled=false",
         }
@@ -70,7 +74,7 @@ class _Daemon:
         return cls(process, folder)
 
     def wait_for(self, pattern: str) -> str:
-        """What the group of the pattern matches, as soon as the log says it."""
+        """Wait until the log matches the pattern. Return the first group of the match."""
         end = time.monotonic() + PATIENCE
         while True:
             log = (self.folder / "log").read_text("utf-8", "replace")
@@ -81,25 +85,27 @@ class _Daemon:
             time.sleep(0.05)
 
     def kill(self) -> None:
-        """All at once and for good, as when a machine dies: its processes, and what they kept on its disk."""
+        """Kill all its processes and remove their files, as if the machine failed."""
         end = time.monotonic() + PATIENCE
-        while (pids := _living(self.process.pid)) and time.monotonic() < end:  # what was starting meanwhile is found next time
+        while (
+            pids := _running(self.process.pid)
+        ) and time.monotonic() < end:  # processes that start meanwhile are found in the next round
             for pid in pids:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             time.sleep(0.01)
-        self.process.kill()  # where there is no /proc; executors follow their worker
+        self.process.kill()  # for systems without /proc; executors end with their worker
         self.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _living(session: int) -> list[int]:
-    """The processes of a session: a worker's executors are in it, and so are their Pythons, which have groups of their own."""
+def _running(session: int) -> list[int]:
+    """Return the processes of a session. It includes a worker's executors and their Python processes."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
-            state, _parent, _group, its_session = stat.read_text("utf-8", "replace").rpartition(")")[2].split()[:4]
-            if int(its_session) == session and state not in "ZX":
+            state, _parent, _group, session_of_process = stat.read_text("utf-8", "replace").rpartition(")")[2].split()[:4]
+            if int(session_of_process) == session and state not in "ZX":
                 found.append(int(stat.parent.name))
     return found
 
@@ -113,21 +119,21 @@ class Cluster:
 
     @property
     def wait_for_all(self) -> dict[str, Any]:
-        """Settings of a session whose first task waits until every worker is at its service."""
+        """Settings of a session whose first task waits until every worker is registered."""
         return {"spark.cores.max": len(self._workers), "spark.scheduler.minRegisteredResourcesRatio": 1.0}
 
     def kill_worker(self, number: int) -> None:
-        """Let the machine of a worker die, with its executors, their Pythons and their files. It does not come back."""
+        """Kill a worker, its executors and their Python processes, and remove their files, as if its machine failed."""
         self._workers[number].kill()
 
     def pids(self, number: int) -> list[int]:
-        """The processes of a worker: itself, its executors, their Pythons."""
-        return _living(self._workers[number].process.pid)
+        """Return the processes of a worker: the worker, its executors and their Python processes."""
+        return _running(self._workers[number].process.pid)
 
 
 @contextmanager
 def standalone_cluster(workers: int = 2) -> Iterator[Cluster]:
-    """A master and workers of one core and a gigabyte each. Nothing of them is left afterwards."""
+    """Start a master and workers with one core and one gigabyte each. All processes and files are removed at the end."""
     with tempfile.TemporaryDirectory(prefix="spark-", ignore_cleanup_errors=True) as name, ExitStack() as stack:
         folder = Path(name)
         loopback = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
@@ -136,9 +142,9 @@ def standalone_cluster(workers: int = 2) -> Iterator[Cluster]:
         cluster = Cluster(master.wait_for(r"Starting Spark master at (spark://127\.0\.0\.1:\d+)"))
         master.wait_for("(elected leader)")
         for number in range(workers):
-            place = folder / f"worker{number}"
-            size = ("--cores", "1", "--memory", "1g", "--work-dir", str(place / "work"))
-            worker = _Daemon.start(place, "worker.Worker", *loopback, *size, cluster.url)
+            worker_folder = folder / f"worker{number}"
+            size = ("--cores", "1", "--memory", "1g", "--work-dir", str(worker_folder / "work"))
+            worker = _Daemon.start(worker_folder, "worker.Worker", *loopback, *size, cluster.url)
             stack.callback(worker.kill)
             cluster._workers.append(worker)
         for worker in cluster._workers:
@@ -148,15 +154,15 @@ def standalone_cluster(workers: int = 2) -> Iterator[Cluster]:
 
 @contextmanager
 def session(master: str = "local[2]", settings: Mapping[str, Any] | None = None) -> Iterator[Any]:
-    """A small, silent SparkSession on a cluster's url or in this process's own JVM, which ends with it.
+    """Yield a small SparkSession without output, on a cluster's URL or in a JVM of this process. The JVM ends with it.
 
-    A later session in the same JVM would inherit the settings of the first, so each has its own.
+    A later session in the same JVM would inherit the settings of the first, so each session has its own JVM.
     """
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     if SparkContext._active_spark_context is not None:
-        raise RuntimeError("There is a Spark session already: end it first.")
+        raise RuntimeError("There is already a Spark session. End it first.")
     with tempfile.TemporaryDirectory(prefix="spark-", ignore_cleanup_errors=True) as folder:
         conf = {
             "spark.ui.enabled": False,
@@ -166,11 +172,11 @@ def session(master: str = "local[2]", settings: Mapping[str, Any] | None = None)
             "spark.driver.memory": "1g",
             "spark.executor.memory": "1g",
             "spark.driver.extraJavaOptions": f"{QUICK} -Djava.io.tmpdir={folder}",
-            "spark.executor.extraJavaOptions": f"{QUICK} -Djava.io.tmpdir=.",  # gone with the worker's folder
+            "spark.executor.extraJavaOptions": f"{QUICK} -Djava.io.tmpdir=.",  # removed with the worker's folder
             "spark.local.dir": folder,
             "spark.sql.warehouse.dir": f"{folder}/warehouse",
             "spark.sql.shuffle.partitions": 4,
-            "spark.shuffle.readHostLocalDisk": False,  # workers share no disk, as if they were machines
+            "spark.shuffle.readHostLocalDisk": False,  # workers share no disk, as if they were separate machines
             **(settings or {}),
         }
         builder = SparkSession.builder.master(master).appName("kohort tests")
@@ -191,7 +197,7 @@ def session(master: str = "local[2]", settings: Mapping[str, Any] | None = None)
 
 @contextmanager
 def _stderr_into(path: Path) -> Iterator[None]:
-    """What is started meanwhile keeps this file as its stderr."""
+    """Write stderr to a file. Processes that are started meanwhile keep this file as their stderr."""
     kept = os.dup(2)
     try:
         with path.open("wb") as file:
@@ -203,7 +209,7 @@ def _stderr_into(path: Path) -> Iterator[None]:
 
 
 def _end_jvm() -> None:
-    """The JVM of this process's sessions lives as long as its stdin is open."""
+    """End the JVM of this process's sessions. It runs until its stdin is closed."""
     from pyspark import SparkContext
 
     gateway = SparkContext._gateway

@@ -1,4 +1,4 @@
-"""Progress: stopping works at any moment."""
+"""Test that a run can be stopped at any moment."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from kohort.errors import CancelledError
 from kohort.progress import Progress
 
 
-def test_a_signal_may_cancel_while_its_own_thread_holds_the_lock():
-    """Signal handlers run in the main thread, between any two of its steps; a plain lock would wait for itself."""
+def test_cancel_works_in_the_thread_that_holds_the_lock():
+    """Signal handlers run in the main thread at any moment. With a lock that is not re-entrant, cancel would never return."""
     progress = Progress(1)
 
     def interrupted() -> None:
@@ -26,8 +26,8 @@ def test_a_signal_may_cancel_while_its_own_thread_holds_the_lock():
     assert progress.slot()[1] == 1
 
 
-def test_an_interruption_ends_work_inside_work_and_a_failure_only_its_own():
-    """Work set aside may have workers of its own: they must not undo that everything was to stop."""
+def test_interruption_also_stops_inner_thread_pools():
+    """Work on another thread may have its own pool. The end of this pool must not reset the cancellation."""
     progress, rounds = Progress(2), []
 
     def inner() -> None:
@@ -49,7 +49,7 @@ def test_an_interruption_ends_work_inside_work_and_a_failure_only_its_own():
         progress.check()
 
 
-def test_after_a_worker_failed_the_next_work_runs():
+def test_tasks_run_after_an_earlier_task_failed():
     progress, done = Progress(2), []
 
     def fails() -> tuple[()]:

@@ -1,4 +1,4 @@
-"""What a release says of itself: the explanation of its cuts, in Python and on the command line."""
+"""Test the explanation of a release, in Python and on the command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def sample():
     return kh.datasets.hospital(400)
 
 
-def test_an_explanation_is_of_this_release(sample):
+def test_explanation_matches_the_release(sample):
     release = kh.anonymize(sample.table, sample.job, k=5, seed=7, method="mondrian")
     before = release.labels.copy()
     found = release.explain()
@@ -29,19 +29,19 @@ def test_an_explanation_is_of_this_release(sample):
     assert release.explain() == found
 
 
-def test_groups_that_improvement_formed_are_counted(sample):
+def test_note_counts_groups_formed_by_improvement(sample):
     found = kh.anonymize(sample.table, sample.job, k=5, seed=7, effort=2).explain()
     explained = {group for leaf in found["leaves"] for group in leaf["groups"]}
     assert f"{len(found['groups']) - len(explained)} of {len(found['groups'])} groups are in no leaf" in found["note"]
 
 
-def test_groups_without_cuts_have_nothing_to_explain(sample):
+def test_explanation_of_method_without_cuts_has_a_note(sample):
     found = kh.anonymize(sample.table, sample.job, k=5, seed=7, method="k-member").explain()
     assert found["cuts"] == []
     assert "no cuts to explain" in found["note"]
 
 
-def test_an_explanation_needs_the_memory_engine(sample, tmp_path):
+def test_explanation_needs_the_memory_engine(sample, tmp_path):
     release = kh.anonymize(sample.table, sample.job, k=5, method="mondrian", engine="disk", output=tmp_path / "out.csv")
     with pytest.raises(kh.RequestError, match="memory engine"):
         release.explain()
@@ -50,7 +50,7 @@ def test_an_explanation_needs_the_memory_engine(sample, tmp_path):
 ROLES = "--quasi age,sex --drop name,zip --sensitive disease --k 3 --method mondrian"
 
 
-def test_the_command_writes_an_explanation(kohort, tmp_path):
+def test_command_writes_an_explanation(kohort, tmp_path):
     ran = kohort(f"anonymize patients.csv -o out.csv {ROLES} --explain why.json")
     assert (ran.code, "why.json: " in ran.out, "cuts explained" in ran.out) == (0, True, True)
     found = json.loads((tmp_path / "why.json").read_text(encoding="utf-8"))
@@ -67,7 +67,7 @@ def test_the_command_writes_an_explanation(kohort, tmp_path):
         ("--explain job.json --save-job job.json", "a file of its own"),
     ],
 )
-def test_an_explanation_that_cannot_be_written_is_refused_first(kohort, tmp_path, flags, message):
+def test_explanation_that_cannot_be_written_is_rejected_before_the_run(kohort, tmp_path, flags, message):
     (tmp_path / "there.json").write_text("{}", encoding="utf-8")
     ran = kohort(f"anonymize patients.csv -o out.csv {ROLES} {flags}")
     assert (ran.code, message in ran.err, (tmp_path / "out.csv").exists()) == (2, True, False)

@@ -1,6 +1,11 @@
-"""Sample tables made by formula, and named public ones from a folder. Nobody in a made table exists.
+"""Sample tables: invented tables of any size, and public tables from a folder. The people in invented tables do not exist.
 
-Every number is a hash of the row and the column, so a table is the same on every machine and any part of it can be made alone.
+Every value of an invented table is computed from a hash of the row number and the column number. Therefore a table is the same on
+every machine, and any part of it can be made without the rest.
+
+>>> import kohort as kh
+>>> kh.datasets.hospital(rows=3).table.column_names
+['name', 'birth_date', 'age', 'sex', 'zip', 'occupation', 'diagnosis', 'cost']
 """
 
 from __future__ import annotations
@@ -27,14 +32,56 @@ Rows = tuple[tuple[str, ...], ...]
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """A table, the trees of its columns, and a job that fits it."""
+    """A table with the trees of its columns and a job for it.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        The table.
+    job : Job
+        A job with the roles of the columns. Set k, or other promises, when you use it.
+    trees : Mapping
+        By column: the rows of its tree, each from the value to the root.
+
+    Examples
+    --------
+    >>> import kohort as kh
+    >>> sample = kh.datasets.hospital(rows=200)
+    >>> sample.table.num_rows, list(sample.trees)
+    (200, ['sex', 'zip', 'occupation'])
+    >>> kh.anonymize(sample.table, sample.job, k=5).evidence.passed
+    True
+
+    """
 
     table: pa.Table
     job: Job
     trees: Mapping[str, Rows] = field(default_factory=dict)
 
     def write(self, folder: Path, **settings: Any) -> tuple[Path, Path]:
-        """Put the table, its trees and its job, changed by settings, into a folder; the paths of table and job."""
+        """Write the table, its trees and its job to a folder.
+
+        Parameters
+        ----------
+        folder : Path
+            The folder. kohort creates it if it does not exist.
+        **settings
+            Settings of the job to change, for example `k=5`.
+
+        Returns
+        -------
+        tuple[Path, Path]
+            The paths of the table (CSV) and of the job (TOML).
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     source, job = hospital(rows=100).write(Path(folder), k=5)
+        ...     source.name, job.name
+        ('patients.csv', 'job.toml')
+
+        """
         (folder / "trees").mkdir(parents=True, exist_ok=True)
         for name, rows in self.trees.items():
             with (folder / "trees" / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
@@ -48,13 +95,13 @@ class Sample:
 
 
 def _uniform(rows: int, column: int, seed: int, first: int = 0) -> NDArray[np.float64]:
-    """One number in [0, 1) per row, by the row's number, the column's and the seed."""
+    """Return one number in [0, 1) per row, computed from the row number, the column number and the seed."""
     start = splitmix64(np.array([seed * 1_000_003 + column], np.uint64))
     return (splitmix64(np.arange(first, first + rows, dtype=np.uint64) ^ start) >> np.uint64(11)).astype(np.float64) / 2.0**53
 
 
 def _choose(uniform: NDArray[np.float64], shares: Sequence[float] | NDArray[np.float64]) -> NDArray[np.int64]:
-    """Turn uniform numbers into choices with these shares."""
+    """Convert uniform numbers to choices with these shares."""
     steps = np.cumsum(np.asarray(shares, np.float64))
     return np.minimum(np.searchsorted(steps / steps[-1], uniform, side="right"), len(steps) - 1).astype(np.int64)
 
@@ -102,7 +149,30 @@ _COSTS = (900, 1_400, 2_600, 3_100, 3_400, 2_100, 1_500, 6_200, 9_800, 4_700)
 
 
 def hospital(rows: int = 10_000, seed: int = 1) -> Sample:
-    """Patients of a made-up hospital: skewed, correlated, with missing values."""
+    """Return patients of an invented hospital. Columns are skewed and correlated, and have missing values.
+
+    Parameters
+    ----------
+    rows : int, optional
+        Number of rows.
+    seed : int, optional
+        Seed of the values. The same seed gives the same table on every machine.
+
+    Returns
+    -------
+    Sample
+        The table, with trees for sex, zip and occupation, and a job.
+
+    Examples
+    --------
+    >>> import kohort as kh
+    >>> sample = kh.datasets.hospital(rows=500)
+    >>> sample.table.num_rows
+    500
+    >>> sample.job.names("quasi")
+    ['age', 'sex', 'zip', 'occupation']
+
+    """
     ages = np.clip(_ages(rows, seed), 0, 99)
     female = _uniform(rows, 3, seed) < 0.52
     zips = _zips(rows, seed)
@@ -117,7 +187,7 @@ def hospital(rows: int = 10_000, seed: int = 1) -> Sample:
     first = _choose(_uniform(rows, 23, seed), np.ones(len(_WOMEN)))
     last = _choose(_uniform(rows, 24, seed), 1 / np.arange(3, 3 + len(_LAST)))
     names = [f"{(_WOMEN if w else _MEN)[f]} {_LAST[g]}" for w, f, g in zip(female, first, last, strict=True)]
-    gone = {name: _uniform(rows, 30 + number, seed) < share for number, (name, share) in enumerate(
+    missing = {name: _uniform(rows, 30 + number, seed) < share for number, (name, share) in enumerate(
         {"zip": 0.01, "occupation": 0.03, "diagnosis": 0.005, "cost": 0.02}.items())}  # fmt: skip
     table = pa.table(
         {
@@ -125,10 +195,10 @@ def hospital(rows: int = 10_000, seed: int = 1) -> Sample:
             "birth_date": pa.array(born),
             "age": pa.array([str(age) for age in ages.tolist()]),
             "sex": pa.array(np.where(female, "female", "male").tolist()),
-            "zip": pa.array(zips, mask=gone["zip"]),
-            "occupation": pa.array([_OCCUPATIONS[number][0] for number in occupations], mask=gone["occupation"]),
-            "diagnosis": pa.array([_DIAGNOSES[number] for number in diagnoses], mask=gone["diagnosis"]),
-            "cost": pa.array([f"{value:.2f}" for value in cost.tolist()], mask=gone["cost"]),
+            "zip": pa.array(zips, mask=missing["zip"]),
+            "occupation": pa.array([_OCCUPATIONS[number][0] for number in occupations], mask=missing["occupation"]),
+            "diagnosis": pa.array([_DIAGNOSES[number] for number in diagnoses], mask=missing["diagnosis"]),
+            "cost": pa.array([f"{value:.2f}" for value in cost.tolist()], mask=missing["cost"]),
         }
     )
     trees: dict[str, Rows] = {
@@ -146,7 +216,7 @@ def hospital(rows: int = 10_000, seed: int = 1) -> Sample:
 
 
 def _ages(rows: int, seed: int) -> NDArray[np.int64]:
-    """Children, adults and the old: three humps, the last the highest, as in a ward."""
+    """Return ages with three peaks: children, adults and old people. As in a hospital, the last peak is the highest."""
     hump = _choose(_uniform(rows, 1, seed), (0.16, 0.40, 0.44))
     centre, width = np.array([4, 38, 72])[hump], np.array([9, 26, 24])[hump]
     bell = sum(_uniform(rows, 10 + i, seed) for i in range(4)) / 2 - 1
@@ -158,7 +228,7 @@ def _all_zips() -> list[str]:
 
 
 def _zips(rows: int, seed: int) -> list[str]:
-    """Most patients come from near: the share falls with the rank of the code."""
+    """Return zip codes. The share of a code falls with its rank: most patients live near the hospital."""
     codes = _all_zips()
     rank = _choose(_uniform(rows, 4, seed), 1 / np.arange(1, len(codes) + 1) ** 0.9)
     return [codes[number] for number in rank]
@@ -174,7 +244,7 @@ def _occupations(ages: NDArray[np.int64], rows: int, seed: int) -> NDArray[np.in
 
 
 def _diagnoses(ages: NDArray[np.int64], female: NDArray[np.bool_], rows: int, seed: int) -> NDArray[np.int64]:
-    """Each diagnosis has its age, and two of them a sex."""
+    """Return diagnoses. Each depends on the age, and two depend on the sex."""
     young, old = np.exp(-ages / 18.0), 1 / (1 + np.exp((60 - ages) / 9.0))
     adult = ((ages >= 18) & (ages <= 55)).astype(np.float64)
     weights = np.stack(
@@ -198,13 +268,39 @@ def _diagnoses(ages: NDArray[np.int64], female: NDArray[np.bool_], rows: int, se
 
 # --- any size
 
-_SHAPES = (2, 74, 5, 7, 16, 41, 8, 14, 2)  # distinct values of nine columns, as in a census
+_SHAPES = (2, 74, 5, 7, 16, 41, 8, 14, 2)  # number of distinct values of nine columns, as in a census
 
 
 def census(rows: int, quasi: int = 9, seed: int = 1, first: int = 0) -> pa.Table:
-    """A census-like table of any size: integers with skewed shares, every third column following the one before.
+    """Return a table of any size that resembles a census: integers with skewed shares.
 
-    `first` is the number of the first row: a large table is made piece by piece.
+    Every third column is correlated with the column before it.
+
+    Parameters
+    ----------
+    rows : int
+        Number of rows.
+    quasi : int, optional
+        Number of quasi-identifiers, named q1, q2, ... The table has one more column, s1, as a sensitive column.
+    seed : int, optional
+        Seed of the values. The same seed gives the same table on every machine.
+    first : int, optional
+        Number of the first row. Use it to make a large table in parts.
+
+    Returns
+    -------
+    pyarrow.Table
+        The table.
+
+    Examples
+    --------
+    >>> import kohort as kh
+    >>> table = kh.datasets.census(1_000, quasi=3)
+    >>> table.num_rows, table.column_names
+    (1000, ['q1', 'q2', 'q3', 's1'])
+    >>> kh.datasets.census(500, quasi=3, first=500).equals(table.slice(500))
+    True
+
     """
     columns: dict[str, pa.Array] = {}
     before = np.zeros(rows)
@@ -227,15 +323,63 @@ ADULT_B = ("age", "education", "race", "sex")
 
 
 def folder() -> Path:
-    """Where the public tables lie: the folder that KOHORT_DATA names."""
+    """Return the folder of the public tables, which the environment variable KOHORT_DATA names.
+
+    Returns
+    -------
+    Path
+        The folder.
+
+    Raises
+    ------
+    RequestError
+        If KOHORT_DATA is not set, or does not name a folder.
+
+    Examples
+    --------
+    >>> import kohort as kh
+    >>> kh.datasets.folder()  # doctest: +SKIP
+    PosixPath('/home/me/data')
+
+    """
     named = os.environ.get("KOHORT_DATA")
     if not named or not Path(named).is_dir():
-        raise RequestError("Public tables are read from a folder. Set KOHORT_DATA to one that holds adult/adult.csv.gz.")
+        raise RequestError(
+            "kohort reads public tables from a folder, but KOHORT_DATA does not name a folder. "
+            "Set the environment variable KOHORT_DATA to a folder that contains adult/adult.csv.gz."
+        )
     return Path(named)
 
 
 def adult(quasi: Sequence[str] = ADULT_A, sensitive: Sequence[str] = ()) -> Sample:
-    """UCI Adult, the 30,162 rows without missing values, with the trees beside it; age is a number, the rest is dropped."""
+    """Return the UCI Adult table: the 30,162 rows without missing values.
+
+    The table and its trees are read from the folder that KOHORT_DATA names. Age is a number and has no tree.
+
+    Parameters
+    ----------
+    quasi : Sequence[str], optional
+        The quasi-identifiers.
+    sensitive : Sequence[str], optional
+        The sensitive columns. All other columns are dropped.
+
+    Returns
+    -------
+    Sample
+        The table and a job. The job names the files of the trees.
+
+    Raises
+    ------
+    RequestError
+        If KOHORT_DATA is not set, or the folder does not contain the table.
+
+    Examples
+    --------
+    >>> import kohort as kh
+    >>> kh.datasets.adult(kh.datasets.ADULT_B, sensitive=["occupation"]).table.num_rows  # doctest: +SKIP
+    30162
+
+    """
     home = folder() / "adult"
     table, _ = tables.read(home / "adult.csv.gz")
     trees = {

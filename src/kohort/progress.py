@@ -1,4 +1,4 @@
-"""How a run is watched, stopped and spread over threads. Methods see nothing else of the outside world."""
+"""Progress, cancellation and threads of a run. Methods get this object and nothing else from outside."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kohort.errors import CancelledError
 
 _Made = TypeVar("_Made")
 Task = Callable[[], "Iterable[Task]"]
-"""A piece of work; it returns the pieces that it opened up."""
+"""A piece of work. It returns further tasks, which then have to be run too."""
 
 
 def _cores() -> int:
@@ -25,12 +25,58 @@ def _cores() -> int:
 
 
 def _on_main_thread() -> bool:
-    """Whether signals come here: whoever works here cannot be stopped by one until it is done."""
+    """Whether this is the main thread. Signals arrive here, so a signal cannot stop work on this thread until it ends."""
     return threading.current_thread() is threading.main_thread()
 
 
 class Progress:
-    """One run's progress. Kernels write `slot[0]` (rows done) and read `slot[1]` (stop); no two share a slot."""
+    """Shows the progress of a run, stops it, and limits its threads.
+
+    Pass one to a call of kohort, then read it, or cancel the run, from another thread. Use a new one for every call.
+
+    Parameters
+    ----------
+    threads : int, optional
+        Number of threads that the run may use. The default is the number of cores that this process may use.
+    note : callable, optional
+        Function that is called with a text if the user should know something during the run, for example that kohort
+        compiles code first.
+
+    Attributes
+    ----------
+    threads : int
+        Number of threads that the run may use.
+    step_name : str
+        Name of the current step; empty between steps.
+    done : int
+        Number of rows that the current step has finished.
+    total : int
+        Number of rows of the current step; 0 if it is not known.
+    seconds, cpu_seconds : dict[str, float]
+        Time and CPU time of each finished step, by its name.
+    cancelled : bool
+        Whether `cancel` was called.
+
+    Examples
+    --------
+    >>> import kohort as kh
+    >>> sample = kh.datasets.hospital(rows=200)
+    >>> progress = kh.Progress(threads=1)
+    >>> release = kh.anonymize(sample.table, sample.job, k=5, progress=progress)
+    >>> all(seconds >= 0 for seconds in progress.seconds.values())
+    True
+
+    A cancelled run raises an error and publishes nothing:
+
+    >>> progress = kh.Progress(threads=1)
+    >>> progress.cancel()
+    >>> kh.anonymize(sample.table, sample.job, k=5, progress=progress)
+    Traceback (most recent call last):
+    kohort.errors.CancelledError: The run was stopped before it finished, so nothing was published.
+
+    """
+
+    # Each kernel call gets its own slot. The kernel writes slot[0] (rows done) and reads slot[1] (whether to stop).
 
     def __init__(self, threads: int | None = None, note: Callable[[str], None] | None = None) -> None:
         self.threads = threads or _cores()
@@ -45,11 +91,34 @@ class Progress:
         self.cost_before, self.cost_now = 0, 0
         self._slots: list[NDArray[np.int64]] = []
         self._inside = threading.local()
-        self._lock = threading.RLock()  # a signal may call cancel() in the very thread that holds it
+        self._lock = threading.RLock()  # a signal handler may call cancel() in the thread that holds the lock
 
     @contextmanager
     def step(self, name: str, total: int = 0) -> Iterator[None]:
-        """Name and time one step of the run; refuses to start once cancelled."""
+        """Name and time one step of the run.
+
+        Parameters
+        ----------
+        name : str
+            Name of the step.
+        total : int, optional
+            Number of rows of the step, if it is known.
+
+        Raises
+        ------
+        CancelledError
+            If the run was cancelled before or during the step.
+
+        Examples
+        --------
+        >>> progress = Progress(threads=1)
+        >>> with progress.step("encode", total=100):
+        ...     progress.step_name, progress.total
+        ('encode', 100)
+        >>> list(progress.seconds)
+        ['encode']
+
+        """
         self.check()
         with self._lock:
             self._slots.clear()
@@ -67,19 +136,19 @@ class Progress:
 
     @contextmanager
     def compiling(self) -> Iterator[None]:
-        """Say so when, inside this context, a kernel has to be compiled first."""
+        """Call `note` if a kernel must be compiled inside this context."""
         from kohort.kernels import on_compile
 
-        def tell(is_compiling: bool) -> None:
+        def set_compiling(is_compiling: bool) -> None:
             self.is_compiling = is_compiling
             if is_compiling:
-                self.note("compiling kernels for this kind of job, once on this machine: up to half a minute")
+                self.note("compiling code for this type of job: up to half a minute, only once on this machine")
 
-        with on_compile(tell):
+        with on_compile(set_compiling):
             yield
 
     def slot(self) -> NDArray[np.int64]:
-        """A fresh (done, stop) pair for one kernel call."""
+        """Return a new pair (rows done, stop) for one kernel call."""
         pair = np.zeros(2, np.int64)
         with self._lock:
             pair[1] = self._stopped
@@ -88,39 +157,51 @@ class Progress:
 
     @property
     def done(self) -> int:
+        """Number of rows that the current step has finished."""
         with self._lock:
             return int(sum(pair[0] for pair in self._slots))
 
     def begin_improving(self, cost: int) -> None:
-        """Groups of this cost are about to be improved."""
+        """Add the cost of groups that will now be improved."""
         with self._lock:
             self.cost_before += cost
             self.cost_now += cost
 
     def improved(self, by: int) -> None:
+        """Subtract the cost that an improvement saved."""
         with self._lock:
             self.cost_now -= by
 
     def cancel(self) -> None:
-        """Ask running kernels to stop; the run then ends with CancelledError at its next check."""
+        """Stop the run. It ends with a CancelledError at its next check and publishes nothing.
+
+        Examples
+        --------
+        >>> progress = Progress(threads=1)
+        >>> progress.cancel()
+        >>> progress.cancelled
+        True
+
+        """
         with self._lock:
             self.cancelled = True
             self._stop()
 
     def _stop(self) -> None:
-        """Ask running kernels to stop, whether someone wants that or one of them failed."""
+        """Stop the running kernels, because the run was cancelled or a task failed."""
         with self._lock:
             self._stopped = True
             for pair in self._slots:
                 pair[1] = 1
 
     def check(self) -> None:
+        """Raise a CancelledError if the run was stopped."""
         if self._stopped:
-            message = "Stopped before it was done; nothing was published."
+            message = "The run was stopped before it finished, so nothing was published."
             raise CancelledError(message)
 
     def run(self, tasks: Iterable[Task]) -> None:
-        """Run tasks, and the tasks they return, on this run's threads until none is left; inside a task, right here."""
+        """Run tasks, and the tasks that they return, on the threads of this run. Inside a task, run them on the same thread."""
         self.check()
         if getattr(self._inside, "a_task", False) or (self.threads == 1 and not _on_main_thread()):
             self._run_here(tasks)
@@ -136,32 +217,32 @@ class Progress:
         self.check()
 
     def aside(self, work: Callable[[], _Made]) -> _Made:
-        """Do this in a thread of its own, so that signals reach the main one while a kernel runs."""
+        """Run `work` on another thread, so that signals reach the main thread while a kernel runs."""
         with self._workers(1) as pool:
             return pool.submit(work).result()
 
     @contextmanager
     def _workers(self, threads: int) -> Iterator[ThreadPoolExecutor]:
-        """Threads that stop, and end, before an error or an interruption goes on its way."""
+        """Yield a pool of threads. All of them have ended before an error or an interruption is raised further."""
         pool = ThreadPoolExecutor(threads, "kohort")
         try:
             yield pool
         except Exception:
             self._stop()
             raise
-        except BaseException:  # Ctrl-C: whatever works inside these workers must end, too
+        except BaseException:  # Ctrl-C: pools that tasks have opened must end too
             self.cancel()
             raise
         finally:
             pool.shutdown(cancel_futures=True)
-            self._stopped = self.cancelled  # whoever failed, nobody works any more
+            self._stopped = self.cancelled  # all threads have ended, so a failed task need not stop the next ones
 
     def _task(self, task: Task) -> Iterable[Task]:
         self._inside.a_task = True
         return task()
 
     def _run_here(self, tasks: Iterable[Task]) -> None:
-        """One after the other: a task that has tasks of its own already has a thread."""
+        """Run tasks one after the other on this thread. A task that has tasks already has a thread."""
         waiting = list(tasks)[::-1]
         while waiting and not self.cancelled:
             waiting += list(waiting.pop()())[::-1]

@@ -1,11 +1,11 @@
-"""Requests that are wrong in ways nobody thought of: made from a seed and a number, run, and judged.
+"""Make, run and judge random wrong requests.
 
-A case is (seed, number) and nothing else; `python -m tests.fuzzing SEED NUMBER` makes it again and shows what happened. It
-starts with a good table (`sources`) and a request that is right (`cases`), and then something is changed: the file
-(`damaged_files`, `damaged_text`, `damaged_bytes`), a tree (`trees`), the job (`jobs`), or the command line (`lines`). The
-request is run in this process (`running`), and `judging` looks at the exit code, at all that was said and at every file, and
-reads a release with readers that are not kohort's (`readers`). Every column of every table holds values that occur nowhere
-else, so that a message that quotes a cell is found out.
+A case depends only on (seed, number). `python -m tests.fuzzing SEED NUMBER` runs it again and shows what happened. A case starts
+with a valid table (`sources`) and a valid request (`cases`). Then one thing is changed: the file (`damaged_files`,
+`damaged_text`, `damaged_bytes`), a tree (`trees`), the job (`jobs`) or the command line (`lines`). The request runs in this
+process (`running`). `judging` checks the exit code, all output and every file, and reads a release with readers that are not
+kohort's (`readers`). Every column of every table contains values that occur nowhere else, so that `judging` finds a message that
+quotes a cell.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ FAMILIES: tuple[Family, ...] = (bad_file, bad_job, bad_file, bad_tree, bad_line,
 
 
 def make(seed: int, number: int, folder: Path) -> Case:
-    """The case of this number: its files in `folder`, and what is asked."""
+    """Return the case with this number, and write its files to `folder`."""
     rounds, turn = divmod(number, len(FAMILIES))
     family = FAMILIES[turn]
-    mine = [place for place, other in enumerate(FAMILIES) if other is family]
-    return family(Rng(f"{seed}/{number}"), folder, rounds * len(mine) + mine.index(turn))
+    turns = [index for index, other in enumerate(FAMILIES) if other is family]
+    return family(Rng(f"{seed}/{number}"), folder, rounds * len(turns) + turns.index(turn))
 
 
 def try_case(seed: int, number: int, folder: Path) -> Judged:

@@ -1,4 +1,4 @@
-"""A request with what is known of it beforehand, and requests that are right."""
+"""Requests with their expected result, and valid requests to start from."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ Verdict = Literal["right", "unclear", "wrong"]
 Rng = random.Random
 K = 3
 ALL = ("anonymize", "audit", "inspect")
-BY_NAME = ("anonymize", "audit")  # inspect asks for no column
+BY_NAME = ("anonymize", "audit")  # inspect needs no column names
 FLAGS = tuple(f"--quasi {','.join(QUASI)} --sensitive disease --identifier name --other note --k {K} --seed 7".split())
 OUTPUTS = ("out.csv", "out.tsv", "out.csv.gz", "out.txt.zst", "out.parquet", "out.arrow")
 
 
 @dataclass(frozen=True)
 class Case:
-    """A request, and what is known of it beforehand."""
+    """A request and its expected result."""
 
     title: str
     arguments: tuple[str, ...]
     verdict: Verdict
     source: str = "in.csv"
     makes: tuple[str, ...] = ()
-    """What may be new or changed if all goes well."""
+    """Files that may be new or changed if the request succeeds."""
     encoding: str | None = None
     job: str | None = None
-    """The file that says which columns and which k, where no flags do."""
+    """The file with the columns and k, if there are no flags for them."""
     machine: bool = False
-    """Whether the machine may be blamed: a name too long, a link to itself."""
+    """Whether exit code 3 (an error of the machine) is allowed: a name that is too long, a link to itself."""
 
     @property
     def command(self) -> str:
@@ -47,7 +47,7 @@ def verdict_on(change: str, *, wrong: bool) -> Verdict:
 
 
 def request(rng: Rng, source: str, command: str = "anonymize") -> Case:
-    """A request that is right as long as the source is."""
+    """Return a request that is valid if the source is valid."""
     if command == "inspect":
         more, makes = rng.choice(
             [((), ()), (("-o", "job.toml"), ("job.toml",)), (("--trees", "new"), ("new",)), (("--json",), ())]

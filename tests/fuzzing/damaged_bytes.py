@@ -1,4 +1,4 @@
-"""Any content, with some of its bytes wrong."""
+"""Change some bytes of any content."""
 
 from __future__ import annotations
 

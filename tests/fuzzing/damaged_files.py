@@ -1,4 +1,4 @@
-"""Sources with something wrong: typed files, folders of them, things that are no file; text comes from `damaged_text`."""
+"""Damaged sources: Parquet and Arrow files, folders of files, paths that are not files. `damaged_text` makes text files."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ ODD_COLUMNS: tuple[tuple[list[Any], Any], ...] = (
     ([b"0123456789abcdef"], pa.binary(16)),
     ([(1, 2, 3)], pa.month_day_nano_interval()),
 )
-"""Cells that are repeated down the column, and their type."""
+"""Cells that are repeated to fill a column, and their type."""
 
 
 def write_typed(rng: Rng, folder: Path, change: str) -> Case:
-    """Parquet or Arrow, changed as a table or as bytes."""
+    """Write a Parquet or Arrow file, with a change of the table or of its bytes."""
     name = f"in{rng.choice(['.parquet', '.pq', '.arrow', '.feather', '.ipc'])}"
     table = typed(people(rng))
     certain: Certain = ()
@@ -55,7 +55,7 @@ def write_typed(rng: Rng, folder: Path, change: str) -> Case:
         column = rng.choice(HEADER)
         cells, kind = rng.choice(ODD_COLUMNS)
         if name.endswith((".parquet", ".pq")) and kind == pa.month_day_nano_interval():
-            name = "in.arrow"  # Parquet has no such type
+            name = "in.arrow"  # Parquet does not have this type
         odd = pa.array(cells * table.num_rows, kind)[: table.num_rows]
         table = table.set_column(HEADER.index(column), column, odd)
     write_file(table, folder / name)
@@ -67,16 +67,16 @@ def write_typed(rng: Rng, folder: Path, change: str) -> Case:
 
 
 def write_folder(rng: Rng, folder: Path, change: str) -> Case:
-    """A folder of Parquet files, or a pattern of their names; some keep a column in their folders' names."""
+    """Write a folder of Parquet files, read by its name or by a pattern. Some have a column in the names of folders."""
     table = typed(people(rng))
     parts = folder / "parts"
     certain: Certain = ()
     by_city = rng.random() < 0.5
     for number, city in enumerate(PLACES if by_city else range(3)):
-        place = parts / f"city={city}" if by_city else parts
-        place.mkdir(parents=True, exist_ok=True)
+        subfolder = parts / f"city={city}" if by_city else parts
+        subfolder.mkdir(parents=True, exist_ok=True)
         piece = table.filter(pc.field("city") == city).drop_columns("city") if by_city else table[number::3]
-        write_file(piece.unify_dictionaries(), place / f"part-{number}.parquet")
+        write_file(piece.unify_dictionaries(), subfolder / f"part-{number}.parquet")
     files = sorted(parts.rglob("*.parquet"))
     one = rng.choice(files)
     if change == "one file differs":
@@ -123,7 +123,7 @@ def write_folder(rng: Rng, folder: Path, change: str) -> Case:
 
 
 def write_wrong_place(rng: Rng, folder: Path, change: str) -> Case:
-    """Good content under a name that says another kind, or something that is no file at all."""
+    """Write valid content to a file name of another format, or make a path that is not a file."""
     name = "in.csv"
     path = folder / name
     content = plain_csv(rng).encode()

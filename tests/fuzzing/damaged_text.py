@@ -1,4 +1,4 @@
-"""Text files of any layout and encoding, packed or not, with something wrong."""
+"""Damaged text files of any layout and encoding, compressed or not."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from tests.fuzzing.damaged_bytes import BYTES, somewhere
 from tests.fuzzing.sources import csv_lines, pack, people
 
 Certain = tuple[str, ...]
-"""The commands for which a change is certainly wrong; for the others it may leave a request that is right."""
+"""The commands that must reject a change. For other commands, the changed request may be valid."""
 
 
 def with_line(lines: list[str], at: int, change: Callable[[str], str]) -> list[str]:
-    return [change(line) if place == at else line for place, line in enumerate(lines)]
+    return [change(line) if number == at else line for number, line in enumerate(lines)]
 
 
 def in_a_line(rng: Rng, lines: list[str], text: str) -> list[str]:
-    place = rng.randrange(80)
-    return with_line(lines, somewhere(rng, lines), lambda line: line[:place] + text + line[place:])
+    at = rng.randrange(80)
+    return with_line(lines, somewhere(rng, lines), lambda line: line[:at] + text + line[at:])
 
 
 TEXT: dict[str, tuple[Certain, Callable[[Rng, list[str], str], list[str] | str]]] = {
@@ -66,7 +66,7 @@ LAYOUTS = (*((".csv", mark) for mark in ",;|\t"), (".tsv", "\t"), (".tab", "\t")
 
 
 def write_text(rng: Rng, folder: Path, change: str) -> Case:
-    """A text file of any layout, changed before or after it was encoded, or after it was packed."""
+    """Write a text file of any layout, changed before or after it is encoded, or after it is compressed."""
     suffix, mark = rng.choice(LAYOUTS)
     suffix += rng.choice(["", "", "", ".gz", ".zst"])
     encoding = rng.choice(["utf-8", "utf-8", "utf-8", "utf-8-sig", "utf-16", "utf-16-le", "latin-1"])
@@ -96,5 +96,5 @@ def write_text(rng: Rng, folder: Path, change: str) -> Case:
         declared = rng.choice(sorted(set(encodings.aliases.aliases.values()) | {"idna", "punycode", "utf-8-sig", "undefined"}))
     if declared is not None:
         case = replace(case, arguments=(*case.arguments, "--encoding", declared), encoding=declared)
-    title = f"{change}, {suffix} in {encoding}, fields apart by {mark!r}"
+    title = f"{change}, {suffix} in {encoding}, delimiter {mark!r}"
     return replace(case, title=title, verdict=verdict_on(change, wrong=case.command in certain))

@@ -1,4 +1,4 @@
-"""Jobs that are broken as text, wrong in one setting, or rubbish somewhere."""
+"""Invalid jobs: with broken text, with one wrong setting, or with a random value."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ BROKEN_TEXTS: dict[str, Callable[[Rng, str, str], str | bytes]] = {
     "a key twice": lambda _rng, toml, _made: f"seed = 8\n{toml}",
     "a table twice": lambda _rng, toml, _made: f"{toml}\n[promise]\nk = 4\n",
     "a table in a value": lambda _rng, toml, _made: f"{toml}\n[promise.k]\na = 1\n",
-    "rubbish after": lambda rng, toml, _made: (
+    "random text after": lambda rng, toml, _made: (
         toml + rng.choice(["]]", "= 3", 'a = "x', "a = '''", "[", "a = 1 2", "a", "\0", "a = 01"])
     ),
     "a huge number": lambda _rng, toml, _made: toml.replace("seed = 7", f"seed = {'9' * 5000}"),
@@ -138,29 +138,29 @@ BROKEN_TEXTS: dict[str, Callable[[Rng, str, str], str | bytes]] = {
 
 
 def job_of() -> dict[str, Any]:
-    """A job that is right."""
+    """Return a valid job."""
     roles = {"name": "identifier", **dict.fromkeys(QUASI, "quasi"), "disease": "sensitive", "note": "other"}
     columns = {name: {"role": role} for name, role in roles.items()}
     return {"version": 1, "method": "mondrian", "seed": 7, "promise": {"k": K}, "columns": columns}
 
 
 def with_job(rng: Rng, folder: Path, text: str | bytes) -> Case:
-    """A request whose job is this text."""
+    """Return a request with a job of this text."""
     content = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
-    name = "asked.json" if content.startswith((b"{", b"[")) else "asked.toml"
+    name = "requested.json" if content.startswith((b"{", b"[")) else "requested.toml"
     (folder / name).write_bytes(content)
     output = rng.choice(OUTPUTS)
     return Case("", ("anonymize", "in.csv", "-o", output, "--job", name), "right", "in.csv", (output,), job=name)
 
 
-def rubbish(rng: Rng, cell: str, depth: int = 0) -> Any:
+def random_value(rng: Rng, cell: str, depth: int = 0) -> Any:
     plain = (None, True, -1, 0, 7, 2.5, 10**20, "", "quasi", "x", cell, "\0", "1", float("inf"))
     kind = rng.randrange(8 if depth < 4 else 6)
     if kind == 6:
-        return [rubbish(rng, cell, depth + 1) for _ in range(rng.randrange(4))]
+        return [random_value(rng, cell, depth + 1) for _ in range(rng.randrange(4))]
     if kind == 7:
         names = ("a", "role", "k", "age", "type", "by", "hierarchy", "steps", "", "promise", "columns", "values")
-        return {rng.choice(names): rubbish(rng, cell, depth + 1) for _ in range(rng.randrange(4))}
+        return {rng.choice(names): random_value(rng, cell, depth + 1) for _ in range(rng.randrange(4))}
     return rng.choice(plain)
 
 
@@ -180,7 +180,7 @@ def paths_in(job: Mapping[str, Any], above: tuple[str, ...] = ()) -> list[tuple[
 
 
 def written(rng: Rng, job: dict[str, Any]) -> str:
-    """As TOML, or as JSON where TOML has no word for something in it."""
+    """Return the job as TOML, or as JSON if TOML cannot express it."""
     if rng.random() < 0.5:
         with contextlib.suppress(TypeError, ValueError, UnicodeError):
             text = tomli_w.dumps(job)
@@ -190,7 +190,7 @@ def written(rng: Rng, job: dict[str, Any]) -> str:
 
 
 def bad_job(rng: Rng, folder: Path, turn: int) -> Case:
-    """A job that is broken as text, wrong in one setting, or rubbish somewhere."""
+    """Return a request whose job has broken text, one wrong setting, or a random value."""
     (folder / "in.csv").write_text(plain_csv(rng), encoding="utf-8")
     job = job_of()
     rounds, kind = divmod(turn, 8)
@@ -200,18 +200,18 @@ def bad_job(rng: Rng, folder: Path, turn: int) -> Case:
         return replace(case, title=f"job: {change}", verdict="wrong")
     if kind == 1:
         path = rng.choice([*paths_in(job), ("columns", "city", "hierarchy"), ("option",), ("missing",), ("hierarchies",)])
-        cells = {"hierarchy": f"order:{RARE}", "missing": RARE}  # nowhere else do cells stand in a job
-        value = rubbish(rng, cells.get(path[-1], "y"))
+        cells = {"hierarchy": f"order:{RARE}", "missing": RARE}  # only these settings of a job contain cells
+        value = random_value(rng, cells.get(path[-1], "y"))
         case = with_job(rng, folder, written(rng, put(job, path, value)))
         return replace(case, title=f"job: {path} = {value!r}"[:150], verdict="unclear")
     if kind == 2 and rounds % 2:
         name = rng.choice(HEADER)
         job["columns"].pop(name)
-        return replace(with_job(rng, folder, written(rng, job)), title=f"job: nothing of {name!r}", verdict="wrong")
+        return replace(with_job(rng, folder, written(rng, job)), title=f"job: without {name!r}", verdict="wrong")
     if kind == 2:
         text = BYTES[change := rng.choice(list(BYTES))](rng, written(rng, job).encode())
         return replace(with_job(rng, folder, text), title=f"job: {change}", verdict="unclear")
     path, value = SETTINGS[(rounds * 5 + kind - 3) % len(SETTINGS)]
     case = with_job(rng, folder, written(rng, put(job, path, value)))
-    blamed = value in (LONG_PATH, ".", "/dev/null")
-    return replace(case, title=f"job: {path} = {value!r}"[:150], verdict="wrong", machine=blamed)
+    is_path_error = value in (LONG_PATH, ".", "/dev/null")
+    return replace(case, title=f"job: {path} = {value!r}"[:150], verdict="wrong", machine=is_path_error)

@@ -1,4 +1,4 @@
-"""Whether kohort did what it should: no crash, no half file, no cell in a message, no success for what is wrong."""
+"""Check what kohort did: no crash, no incomplete file, no cell in a message, no success for a wrong request."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tests.fuzzing.running import Ran, Snapshot, snapshot
 from tests.fuzzing.sources import PLANTED
 
 SUCCESS = re.compile(r'audit passed|k = \d|"passed": true')
-IN_PLACE = "The release is in place"  # all is done but for the saved job
+IN_PLACE = "The release is in place"  # the run is complete except for the saved job
 
 
 @dataclass
 class Judged:
-    """What is wrong with what kohort did, and how to see it again."""
+    """The result of a case: the rules that kohort broke, and how to run the case again."""
 
     seed: int
     number: int
@@ -34,12 +34,12 @@ class Judged:
 
     def __str__(self) -> str:
         again = f".venv/bin/python -m tests.fuzzing {self.seed} {self.number}"
-        told = f"case {self.number} of seed {self.seed} ({self.case.title}): {'; '.join(self.complaints)}\n    again: {again}"
-        return told.encode("utf-8", "backslashreplace").decode()  # odd names of files are no text that xdist could pass on
+        text = f"case {self.number} of seed {self.seed} ({self.case.title}): {'; '.join(self.complaints)}\n    again: {again}"
+        return text.encode("utf-8", "backslashreplace").decode()  # xdist cannot transfer file names that are not UTF-8
 
 
 def judge(case: Case, ran: Ran, before: Snapshot, folder: Path) -> list[str]:
-    """Every rule that was broken."""
+    """Return every rule that was broken."""
     wrong = []
     if ran.crash:
         wrong.append(f"crash: {ran.crash}")
@@ -52,21 +52,21 @@ def judge(case: Case, ran: Ran, before: Snapshot, folder: Path) -> list[str]:
         if shown:
             wrong.append(f"a cell on {name}: {text[max(0, shown.start() - 60) : shown.end() + 20]!r}")
     if re.search(r"^/?[\w/]*\.(cc|cpp|h):\d+", ran.err, re.MULTILINE):
-        wrong.append(f"a library speaks on stderr: {ran.err[-200:]!r}")
+        wrong.append(f"a library writes to stderr: {ran.err[-200:]!r}")
     if case.verdict == "wrong" and ran.code == 0:
         wrong.append("exit code 0 for a wrong request")
     if case.verdict == "right" and ran.code != 0:
-        wrong.append(f"exit code {ran.code} for a right request ({ran.err[-300:]!r})")
+        wrong.append(f"exit code {ran.code} for a valid request ({ran.err[-300:]!r})")
     if ran.code:
-        wrong += _judge_words(case, ran)
+        wrong += _judge_messages(case, ran)
     wrong += _judge_files(case, ran, before, snapshot(folder))
     if ran.code == 0 and not wrong:
         wrong += _judge_success(case, ran, folder)
     return wrong
 
 
-def _judge_words(case: Case, ran: Ran) -> list[str]:
-    """A failure says so: on stderr, and an audit that found something on stdout."""
+def _judge_messages(case: Case, ran: Ran) -> list[str]:
+    """Check that a failure has a message on stderr or, for a failed audit, on stdout."""
     if case.command == "audit" and ran.code == 1 and ran.out:
         return ["a failed audit says that it passed"] if not re.search(r'FAILED|"passed": false', ran.out) else []
     wrong = [] if re.search("^Error: .", ran.err, re.MULTILINE) else [f"no message ({ran.err[-200:]!r})"]
@@ -76,7 +76,7 @@ def _judge_words(case: Case, ran: Ran) -> list[str]:
 
 
 def _judge_files(case: Case, ran: Ran, before: Snapshot, after: Snapshot) -> list[str]:
-    """Nothing is left over, and nothing is touched that should not be."""
+    """Check that no temporary file remains, and that no other file was changed."""
     changed = [name for name in {**before, **after} if before.get(name, "") != after.get(name, "")]
     may_make = ran.code == 0 or case.command == "demo" or IN_PLACE in ran.err
     made = [os.path.normpath(name) for name in case.makes] if may_make else []
@@ -91,7 +91,7 @@ def _judge_files(case: Case, ran: Ran, before: Snapshot, after: Snapshot) -> lis
 
 
 def _judge_success(case: Case, ran: Ran, folder: Path) -> list[str]:
-    """Somebody else's readers must find what kohort says to have made."""
+    """Check the release with readers that are not kohort's."""
     if case.command not in ALL or "-h" in case.arguments:
         return []
     if case.command == "inspect":
@@ -99,20 +99,20 @@ def _judge_success(case: Case, ran: Ran, folder: Path) -> list[str]:
             tomllib.loads((folder / case.output).read_text(encoding="utf-8"))
         return []
     if not SUCCESS.search(ran.out):
-        return ["success without a word of it"]
+        return ["success without a message"]
     try:
-        k, quasi = _asked(case, folder)
+        k, quasi = _requested(case, folder)
         carried = ["disease"] if case.command == "anonymize" else []
         source = rows_of(folder, case.source, case.encoding, [*quasi, *carried])
         if case.command == "audit":
-            return _judge_classes(source, quasi, k)
+            return _judge_groups(source, quasi, k)
         assert case.output is not None
         release = rows_of(folder, case.output, "utf-8", ())
-    except Exception as error:  # noqa: BLE001 - whatever a reader says
+    except Exception as error:  # noqa: BLE001 - a reader may raise any error
         if case.command == "audit" and str(case.source).endswith((".parquet", ".pq")):
-            return []  # SQL reads pages of a wrong length that Arrow refuses; what it counts is what it read
-        return [f"accepted what others cannot read: {type(error).__name__}: {str(error)[:100]}"]
-    wrong = _judge_classes(release, [name for name in release[0] if name.removesuffix(".mean") in quasi] if release else [], k)
+            return []  # SQL reads pages of a wrong length that Arrow rejects, and kohort audits the rows that SQL reads
+        return [f"accepted a file that others cannot read: {type(error).__name__}: {str(error)[:100]}"]
+    wrong = _judge_groups(release, [name for name in release[0] if name.removesuffix(".mean") in quasi] if release else [], k)
     if len(release) != len(source):
         wrong.append(f"{len(source)} rows became {len(release)}")
     elif "disease" not in quasi and _diseases(source) != _diseases(release):
@@ -124,7 +124,7 @@ def _diseases(rows: Sequence[Mapping[str, Any]]) -> Counter[str]:
     return Counter("" if row.get("disease") is None else str(row["disease"]) for row in rows)
 
 
-def _asked(case: Case, folder: Path) -> tuple[int, list[str]]:
+def _requested(case: Case, folder: Path) -> tuple[int, list[str]]:
     k, quasi = 5, []
     if case.job:
         text = (folder / case.job).read_text(encoding="utf-8-sig")
@@ -135,6 +135,6 @@ def _asked(case: Case, folder: Path) -> tuple[int, list[str]]:
     return int(flags.get("--k", k)), flags["--quasi"].split(",") if "--quasi" in flags else quasi
 
 
-def _judge_classes(rows: Sequence[Mapping[str, Any]], quasi: Sequence[str], k: int) -> list[str]:
+def _judge_groups(rows: Sequence[Mapping[str, Any]], quasi: Sequence[str], k: int) -> list[str]:
     sizes = Counter(tuple(None if row[name] is None else str(row[name]) for name in quasi) for row in rows)
     return [] if quasi and sizes and min(sizes.values()) >= k else [f"not {k}-anonymous: {min(sizes.values(), default=0)}"]

@@ -1,4 +1,4 @@
-"""Command lines with an odd flag, or with outputs where none may be."""
+"""Command lines with a wrong or unusual flag, or with an output where none is allowed."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ WRONG_LINES = (
     f"anonymize in.csv -o /dev/null {ROLES}", f"anonymize in.csv -o dangling/out.csv {ROLES}",
     f"anonymize in.csv -o tree.csv {ROLES} --hierarchy city=tree.csv --force",
     f"anonymize in.csv -o old/city.csv {ROLES} --hierarchies old --force",
-    "anonymize in.csv -o asked.csv --job asked.csv --force",
+    "anonymize in.csv -o requested.csv --job requested.csv --force",
     f"anonymize in.csv -o out.csv {ROLES} --hierarchy city=tree.toml --save-job tree.toml --force",
     "anonymize in.csv -o out.csv --job job.toml --save-job out.csv/j.toml", "anonymize in.csv -o out.csv --quasi age --drop name",
     "anonymize in.csv -o out.csv --job job.toml --quasi agee", "anonymize in.csv -o out.csv --job job.toml --k 0",
@@ -100,21 +100,21 @@ ODD_LINES = (
     "demo --rows 100 --k 101", "demo --folder parts --rows 100", "methods", "-h", "audit in.csv --quasi sex --k 2 --drop nobody",
     "audit parts --quasi sex --k 2", "audit tree.csv --quasi 'west end' --k 2",
 )  # fmt: skip
-BLAMED = (
+MACHINE_ERRORS = (
     "loop", "xxxxx", "dangling", "demo --folder in.csv", "/dev/null", "in.csv/", "--trees in.csv", "inspect . ", "--job .", "=. ",
 )  # fmt: skip
-MAKING = ("-o", "--save-job", "--trees", "--folder")
+OUTPUT_FLAGS = ("-o", "--save-job", "--trees", "--folder")
 
 
 def split(line: str) -> list[str]:
-    r"""As a shell does it; `$'\xff'` is a byte that is no UTF-8, which Python hands on as a lone surrogate."""
+    r"""Split a line like a shell. `$'\xff'` is a byte that is not UTF-8; Python passes it on as a lone surrogate."""
     plain = re.sub(r"\$'((?:[^'\\]|\\.)*)'", lambda found: shlex.quote(codecs.decode(found[1], "unicode_escape")), line)
     return [part.replace("\xff", "\udcff") for part in shlex.split(plain)]
 
 
 def bad_line(rng: Rng, folder: Path, turn: int) -> Case:
-    """The next line of the lists, in a folder that holds all that they name."""
-    furnish(rng, folder)
+    """Return the next line of the lists, and write all files that the lines name."""
+    write_files(rng, folder)
     rounds, kind = divmod(turn, 4)
     verdict: Verdict = "wrong" if kind else "unclear"
     if kind == 0:
@@ -129,21 +129,21 @@ def bad_line(rng: Rng, folder: Path, turn: int) -> Case:
         arguments,
         verdict,
         source=next((name for name in arguments[1:2] if not name.startswith("-")), "in.csv"),
-        makes=(*(value for flag, value in pairwise(arguments) if flag in MAKING), "kohort-demo"),
+        makes=(*(value for flag, value in pairwise(arguments) if flag in OUTPUT_FLAGS), "kohort-demo"),
         encoding=dict(pairwise(arguments)).get("--encoding"),
         job="job.toml" if "--job" in arguments else None,
-        machine=any(word in f"{line} " for word in BLAMED),
+        machine=any(word in f"{line} " for word in MACHINE_ERRORS),
     )
 
 
-def furnish(rng: Rng, folder: Path) -> None:
+def write_files(rng: Rng, folder: Path) -> None:
     for name in ("parts", "old"):
         (folder / name).mkdir()
     table, job = plain_csv(rng), tomli_w.dumps(job_of())
     texts = {
         **dict.fromkeys(("in.csv", "odd\udcff.csv"), table),
         **dict.fromkeys(("tree.csv", "tree.toml", "old/city.csv"), TREE),
-        **dict.fromkeys(("job.toml", "asked.csv"), job),
+        **dict.fromkeys(("job.toml", "requested.csv"), job),
         "old/age.csv": "age,sex\n" + "21,m\n22,f\n90817,m\n" * 9,
         "there.csv": "mine",
     }
@@ -151,5 +151,5 @@ def furnish(rng: Rng, folder: Path) -> None:
         (folder / name).write_text(text, encoding="utf-8")
     write_file(typed(people(rng)), folder / "parts/part.parquet")
     links = {"link.csv": "in.csv", "loop.csv": "loop.csv", "loop.toml": "loop.toml", "dangling.csv": "none/x.csv"}
-    for name, place in links.items():
-        (folder / name).symlink_to(place)
+    for name, target in links.items():
+        (folder / name).symlink_to(target)

@@ -1,4 +1,4 @@
-"""Kohort's command line in this process, and what a folder holds before and after."""
+"""Run kohort's command line in this process, and record the content of a folder."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Ran(NamedTuple):
 
 
 def run(arguments: Sequence[str], folder: Path) -> Ran:
-    """`kohort ARGUMENTS` in that folder, without starting another Python; an exception that nobody expected is kept."""
+    """Run `kohort ARGUMENTS` in a folder, without starting another Python. An unexpected exception is returned as `crash`."""
     out = io.TextIOWrapper(io.BytesIO(), "utf-8", "strict", newline="", write_through=True)
-    err = io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace", newline="", write_through=True)  # as Python's own
+    err = io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace", newline="", write_through=True)  # like Python's stderr
     code, crash = None, ""
     scratch = str(folder / "scratch")
     with (
-        tempfile.TemporaryFile() as native,  # what libraries write past Python
+        tempfile.TemporaryFile() as native,  # for output of native libraries
         contextlib.chdir(folder),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
@@ -46,15 +46,15 @@ def run(arguments: Sequence[str], folder: Path) -> Ran:
             cli.main()
         except SystemExit as ended:
             code = ended.code if isinstance(ended.code, int) else None
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is what the judge looks for
+        except Exception as error:  # noqa: BLE001 - any exception here is a crash
             crash = _crash(error)
         finally:
             os.dup2(kept, 2)
             os.close(kept)
         native.seek(0)
         err.write(native.read().decode("utf-8", "replace"))
-    told = [stream.buffer.getvalue().decode("utf-8", "replace") for stream in (out, err)]
-    return Ran(code, told[0], told[1], crash)
+    texts = [stream.buffer.getvalue().decode("utf-8", "replace") for stream in (out, err)]
+    return Ran(code, texts[0], texts[1], crash)
 
 
 def _crash(error: BaseException) -> str:
@@ -64,11 +64,11 @@ def _crash(error: BaseException) -> str:
 
 
 def snapshot(folder: Path) -> Snapshot:
-    """Everything in a folder: files with their bytes, links with their targets."""
+    """Return the content of a folder: files with their bytes, links with their targets."""
     found: dict[str, bytes | str | None] = {}
-    for place, folders, files in os.walk(folder):
+    for parent, folders, files in os.walk(folder):
         for name in (*folders, *files):
-            path = Path(place, name)
+            path = Path(parent, name)
             key = str(path.relative_to(folder))
             found[key] = str(path.readlink()) if path.is_symlink() else path.read_bytes() if path.is_file() else None
     return found

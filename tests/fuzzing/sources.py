@@ -1,4 +1,4 @@
-"""A good table, and every format that it may come in."""
+"""A valid table, and functions to write it in every format."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PLACES = {"Zürich": "east", "Bern": "west", "Genève": "west", "Basel, Stadt": 
 
 
 def people(rng: random.Random) -> list[list[str]]:
-    """Rows of text; the first and the last are those that nobody may see."""
+    """Return rows of text. The first and the last row contain the planted values that must not appear in messages."""
     rows = [
         [
             f"Person {number}",
@@ -73,7 +73,7 @@ def pack(content: bytes, suffix: str) -> bytes:
 
 
 def write_file(table: pa.Table, path: Path) -> None:
-    """One typed file in the format that its name says; `.ipc` as a stream."""
+    """Write a Parquet or Arrow file in the format of its name. `.ipc` is written as a stream."""
     if path.suffix in (".parquet", ".pq"):
         pq.write_table(table, path, compression="none" if path.suffix == ".pq" else "snappy")
     elif path.suffix == ".feather":

@@ -1,4 +1,4 @@
-"""Trees that are none, and rules that make no sense or do not fit their column."""
+"""Invalid trees, and rules for trees that are wrong or do not fit their column."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ ODD_RULES: dict[str, tuple[Any, ...]] = {
 
 
 def bad_tree(rng: Rng, folder: Path, turn: int) -> Case:
-    """A tree by turns as a rule and as a file."""
+    """Return a request with a wrong tree: alternately a rule and a file."""
     (folder / "in.csv").write_text(plain_csv(rng), encoding="utf-8")
     if turn % 2:
         wrong = rng.random() < 0.7
@@ -97,19 +97,19 @@ def bad_tree(rng: Rng, folder: Path, turn: int) -> Case:
         case = with_hierarchy(rng, folder, column, rule)
         return replace(case, title=f"tree of {column!r}: {rule!r}"[:150], verdict="wrong" if wrong else "unclear")
     change = TREE_CHANGES[turn // 2 % len(TREE_CHANGES)]
-    place = rng.choice(["tree.csv", "trees/city.csv"])
-    write_tree(rng, folder, place, change)
-    if place.startswith("trees/") and change != "not there" and rng.random() < 0.5:
+    name = rng.choice(["tree.csv", "trees/city.csv"])
+    write_tree(rng, folder, name, change)
+    if name.startswith("trees/") and change != "not there" and rng.random() < 0.5:
         case = request(rng, "in.csv")
         case = replace(case, arguments=(*case.arguments, "--hierarchies", "trees"))
     else:
-        case = with_hierarchy(rng, folder, "city", place)
+        case = with_hierarchy(rng, folder, "city", name)
     verdict = verdict_on(change, wrong=change in WRONG_TREES or change in NO_TREES)
     return replace(case, title=f"tree: {change}", verdict=verdict, machine=change == "a link to itself")
 
 
-def write_tree(rng: Rng, folder: Path, place: str, change: str) -> None:
-    path = folder / place
+def write_tree(rng: Rng, folder: Path, name: str, change: str) -> None:
+    path = folder / name
     path.parent.mkdir(exist_ok=True)
     if change == "the table itself":
         path.write_bytes((folder / "in.csv").read_bytes())
@@ -124,7 +124,7 @@ def write_tree(rng: Rng, folder: Path, place: str, change: str) -> None:
 
 
 def with_hierarchy(rng: Rng, folder: Path, column: str, tree: Any) -> Case:
-    """A column's tree by a flag or in a job."""
+    """Return a request with a tree for a column, as a flag or in a job."""
     case = request(rng, "in.csv")
     if isinstance(tree, str) and rng.random() < 0.5:
         return replace(case, arguments=(*case.arguments, "--hierarchy", f"{column}={tree}"))

@@ -1,4 +1,4 @@
-"""What an import loads, and what the help says."""
+"""Test which modules are imported, and the help of the command line."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ try:
 except SystemExit:
     pass
 """
-RUN_ONLY = {"source", "output", "job_file", "as_json", "save_job", "explain", "force"}  # of one run, not of what is asked
+RUN_ONLY = {"source", "output", "job_file", "as_json", "save_job", "explain", "force"}  # settings of one run, not of the job
 
 
 def loaded_by(code: str) -> list[str]:
-    """The heavy modules in memory after this code ran in a fresh Python."""
+    """Return the heavy modules that are loaded after this code ran in a new Python."""
     ran = subprocess.run([sys.executable, "-c", f"{code}\n{LOADED}"], capture_output=True, text=True, check=True)
     return list(json.loads(ran.stdout.splitlines()[-1]))
 
@@ -47,30 +47,30 @@ def test_help_loads_nothing_heavy(arguments):
     assert loaded_by(HELP.format(arguments=arguments)) == []
 
 
-def test_an_error_class_loads_nothing_heavy():
+def test_importing_error_classes_loads_nothing_heavy():
     assert loaded_by("from kohort import KohortError, RequestError") == []
 
 
-def test_a_job_needs_no_numba():
+def test_building_a_job_does_not_load_numba():
     assert not {"numba", "duckdb", "matplotlib", "pandas"} & set(loaded_by("from kohort import Job; Job.build(quasi='a')"))
 
 
-def test_every_public_name_is_there():
+def test_every_public_name_exists():
     missing = "import kohort; print([name for name in kohort.__all__ if not hasattr(kohort, name) or name not in dir(kohort)])"
     ran = subprocess.run([sys.executable, "-c", missing], capture_output=True, text=True, check=True)
     assert ran.stdout == "[]\n"
 
 
-def test_an_unknown_name_is_an_attribute_error():
+def test_unknown_name_raises_attribute_error():
     import kohort
 
     with pytest.raises(AttributeError, match="anonymise"):
         kohort.anonymise  # noqa: B018
 
 
-@pytest.mark.skipif(not hasattr(os, "wait4"), reason="needs the resource usage of a child")
+@pytest.mark.skipif(not hasattr(os, "wait4"), reason="needs the resource usage of a child process")
 def test_help_takes_little_time():
-    """CPU seconds of the child, the least of three: others may be using the machine."""
+    """Measure the CPU seconds of a child process. Use the smallest of three, because the machine may be busy."""
 
     def seconds() -> float:
         child = subprocess.Popen([sys.executable, "-m", "kohort", "--help"], stdout=subprocess.DEVNULL)
@@ -94,25 +94,25 @@ def test_help_has_an_example_and_explains_every_flag(name):
         assert isinstance(flag, click.Argument) or len(getattr(flag, "help", None) or "") > 10, flag.name
 
 
-def test_help_of_the_group():
+def test_help_explains_the_exit_codes():
     ran = CliRunner().invoke(cli.group, ["--help"])
     assert "\\b" not in ran.output
     assert "\b" not in ran.output
-    told = " ".join(ran.output.split())
+    text = " ".join(ran.output.split())
     for code, meaning in {0: "done", 1: "promise", 2: "request", 3: "machine", 130: "interrupted"}.items():
-        assert re.search(rf"{code} +[^;]*{meaning}", told)
+        assert re.search(rf"{code} +[^;]*{meaning}", text)
     assert CliRunner().invoke(cli.group, []).exit_code == 2
 
 
-def test_every_flag_is_a_setting_and_tells_its_default():
+def test_every_flag_is_a_setting_and_its_help_has_the_default():
     fields = {**Job.model_fields, **Column.model_fields, **Promise.model_fields}
     flags = [flag for flag in cli.group.commands["anonymize"].params if flag.name != "help_all"]
     for flag in flags:
         assert flag.name in {*RUN_ONLY, *ROLES, *fields}, flag.name
-        told = re.search(r"\[default: (.*)\]", getattr(flag, "help", None) or "")
-        if told and flag.name in fields:
+        stated = re.search(r"\[default: (.*)\]", getattr(flag, "help", None) or "")
+        if stated and flag.name in fields:
             default = fields[str(flag.name)].default
-            assert told[1] in {str(default), f"{default:g}" if isinstance(default, float) else ""} or default is None, flag.name
+            assert stated[1] in {str(default), f"{default:g}" if isinstance(default, float) else ""} or default is None, flag.name
     assert {*fields, *ROLES} - {flag.name for flag in flags} == {
         "version",
         "promise",

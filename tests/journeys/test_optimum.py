@@ -1,4 +1,4 @@
-"""No method beats the best partition of a tiny table."""
+"""Test that no method has less loss than the best partition of a very small table."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from kohort.progress import Progress
 from tests import oracles
 from tests.oracles import grow_groups as plain
 
-QUICKLY = ("auto", "mondrian", "k-member")
+QUICK_METHODS = ("auto", "mondrian", "k-member")
 QUICK = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 
 
 def total_il(columns, method, k):
-    """What a method loses; None if it says that it cannot."""
+    """Return the loss of a method; None if it cannot keep the promise."""
     hierarchy = {"tree": oracles.TREE} if "tree" in columns else {}
     engine = MemoryEngine(Job.build(quasi=list(columns), hierarchy=hierarchy, method=method, k=k, seed=7), Progress(1))
     encoded = engine.encode(pa.table(columns))
@@ -35,10 +35,12 @@ def total_il(columns, method, k):
     return engine.publish(made).result.loss.total_il
 
 
-@pytest.mark.parametrize("method", [pytest.param(name, marks=() if name in QUICKLY else pytest.mark.slow) for name in METHODS])
+@pytest.mark.parametrize(
+    "method", [pytest.param(name, marks=() if name in QUICK_METHODS else pytest.mark.slow) for name in METHODS]
+)
 @QUICK
 @given(made=oracles.tables(most=8), k=st.integers(2, 4))
-def test_no_method_is_better_than_the_best(method, made, k):
+def test_no_method_has_less_loss_than_the_best_partition(method, made, k):
     columns, measures = made
     table = plain.Table(columns.values(), measures)
     if table.rows < k:
@@ -47,8 +49,8 @@ def test_no_method_is_better_than_the_best(method, made, k):
     assert loss is None or loss >= float(plain.least_loss(table, k)) - 1e-9
 
 
-def test_the_search_for_the_best_finds_it():
-    """Against all partitions of five rows, written down by hand."""
+def test_least_loss_matches_all_partitions_of_five_rows():
+    """The partitions are listed here, independently of the search."""
     columns, k = {"half": [-4.0, 4.0, 0.5, 0.0, -3.5]}, 2
     table = plain.Table(columns.values(), [oracles.Numbers(columns["half"])])
     rows = set(range(5))

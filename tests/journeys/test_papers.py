@@ -1,4 +1,4 @@
-"""Printed tables of the papers."""
+"""Test that releases match the tables printed in the papers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kohort.methods.gccg import rows_by_score
 from kohort.schema import columns as schema
 from tests.published_partitions import EDUCATION_A2, EDUCATION_N4, TEN
 
-# --- paper 000: Tables I and II, k-members, k = 2
+# --- Wang, Liu, Gao 2012: tables I and II, k-members, k = 2
 
 STUDENTS = pa.table(
     {
@@ -30,7 +30,7 @@ STUDENTS_PUBLISHED = [("Blank", "1987", "M")] * 2 + [("Blank", "1988", "M")] * 2
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("method", ["k-members", "k-member", "gccg"])
-def test_paper_000_table_2(method, seed):
+def test_wang_liu_gao_table_2(method, seed):
     tree = {"Birth": "date:month,quarter,year,decade"}
     release = kh.anonymize(
         STUDENTS, quasi=STUDENTS.column_names, hierarchy=tree, k=2, method=method, seed=seed, keep_order=True, row_order="given"
@@ -39,7 +39,7 @@ def test_paper_000_table_2(method, seed):
     assert release.loss.total_il == pytest.approx(3.6)
 
 
-# --- paper 003: Tables 1 and 2, k = 4; the state plays no part in the choice
+# --- Mohapatra, Patra: tables 1 and 2, k = 4. The column STATE does not influence the groups.
 
 PATIENTS = pa.table(
     {
@@ -53,7 +53,7 @@ PATIENTS_PUBLISHED = [("1210**", "*", "<30")] * 4 + [("134***", "*", ">40")] * 4
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("method", ["k-member", "k-members", "gccg"])
-def test_paper_003_table_2(method, seed):
+def test_mohapatra_patra_table_2(method, seed):
     bands = [(str(age), "<30" if age < 30 else "3*" if age < 40 else ">40", "*") for age in range(20, 60)]
     release = kh.anonymize(
         PATIENTS,
@@ -69,14 +69,14 @@ def test_paper_003_table_2(method, seed):
     assert [tuple(row.values()) for row in release.table.to_pylist()] == PATIENTS_PUBLISHED
 
 
-# --- paper 001: Tables 2 to 8, GCCG, k = 2. The work class is sensitive.
+# --- Ni, Xie, Qian 2017: tables 2 to 8, GCCG, k = 2. The work class is sensitive.
 
 QUASI = ["Education", "Race", "Sex", "Age"]
 MORE_WORKERS, WORKERS = TEN, TEN[:8]
 TREES = {
     "A2": EDUCATION_A2,
     "N4": EDUCATION_N4,
-    # What one would draw first. It does not give the paper's Table 6.
+    # The tree that most readers of the paper would draw. It does not give table 6 of the paper.
     "obvious": [
         ("9th", "Junior high", "Low", "*"),
         ("11th", "Senior high", "Low", "*"),
@@ -89,13 +89,13 @@ EDUCATION = pytest.mark.parametrize("education", ["A2", "N4"])
 
 
 def workers(rows, education, **settings):
-    table = pa.table({name: [row[place] for row in rows] for place, name in enumerate(QUASI)})
+    table = pa.table({name: [row[number] for row in rows] for number, name in enumerate(QUASI)})
     settings = {"k": 2, "method": "gccg", "keep_order": True, "row_order": "given", **settings}
     return table, Job.build(quasi=QUASI, hierarchy={"Education": TREES[education]}, **settings)
 
 
 def ages_of_clusters(rows, education, **settings):
-    """The ages in each cluster, as the paper prints its clusters."""
+    """Return the ages in each cluster, as the paper prints them."""
     table, job = workers(rows, education, **settings)
     labels = kh.anonymize(table, job).labels.tolist()
     return [
@@ -104,7 +104,7 @@ def ages_of_clusters(rows, education, **settings):
 
 
 @EDUCATION
-def test_paper_001_table_3(education):
+def test_ni_xie_qian_table_3(education):
     table, job = workers(WORKERS, education)
     assert ages_of_clusters(WORKERS, education) == [[39, 50], [38, 52], [49, 53], [28, 37]]
     release = kh.anonymize(table, job)
@@ -116,7 +116,7 @@ def test_paper_001_table_3(education):
     assert release.loss.leaf == pytest.approx({"A2": 0.2700, "N4": 0.2825}[education], abs=5e-5)
 
 
-def test_paper_001_table_5():
+def test_ni_xie_qian_table_5():
     table, job = workers(MORE_WORKERS, "A2")
     points = encoding.encode(table, schema.resolve(job.columns, table))
     order = rows_by_score(points).tolist()
@@ -124,7 +124,7 @@ def test_paper_001_table_5():
 
 
 @EDUCATION
-def test_paper_001_tables_6_and_7(education):
+def test_ni_xie_qian_tables_6_and_7(education):
     clusters = [[39, 42], [50, 52], [37, 38], [28, 31], [49, 53]]
     assert ages_of_clusters(MORE_WORKERS, education) == clusters
     table, job = workers(MORE_WORKERS, education)
@@ -143,7 +143,7 @@ def test_paper_001_tables_6_and_7(education):
 
 
 @EDUCATION
-def test_paper_001_table_8_in_two_parts(education):
+def test_ni_xie_qian_table_8_in_two_parts(education):
     parts = {"option": {"parts": 2}}
     assert ages_of_clusters(MORE_WORKERS, education, **parts) == [[39, 42], [37, 38, 50], [52, 53], [28, 31, 49]]
     table, job = workers(MORE_WORKERS, education, **parts)
@@ -160,12 +160,12 @@ def test_paper_001_table_8_in_two_parts(education):
         assert release.loss.total_il == pytest.approx(19.7333, abs=5e-5)
 
 
-def test_the_obvious_tree_of_education_gives_other_clusters():
+def test_obvious_tree_of_education_gives_other_clusters():
     assert ages_of_clusters(MORE_WORKERS, "obvious") != ages_of_clusters(MORE_WORKERS, "A2")
 
 
 @pytest.mark.parametrize("k", [3, *(pytest.param(k, marks=pytest.mark.slow) for k in range(4, 11))])
-def test_paper_001_table_10_mean_size_of_clusters(public_data, k):
+def test_ni_xie_qian_table_10_mean_size_of_clusters(public_data, k):
     with gzip.open(public_data / "adult" / "adult_gccg5_30725.csv.gz", "rt", encoding="utf-8") as text:
         rows = list(csv.DictReader(text))
     table = pa.table({name: [row[name] for row in rows] for name in ("age", "sex", "race", "education")})
@@ -174,7 +174,7 @@ def test_paper_001_table_10_mean_size_of_clusters(public_data, k):
     release = kh.anonymize(table, job)
     clusters = release.summary()["clusters"]
     assert clusters == len(rows) // k
-    assert round(len(rows) / clusters, 2) == k  # printed: 3.00, 4.00, ..., 10.00
+    assert round(len(rows) / clusters, 2) == k  # the paper prints 3.00, 4.00, ..., 10.00
     if k == 3:
         assert (clusters, release.evidence.classes, release.loss.dm_clusters, release.loss.dm) == (
             10_241,

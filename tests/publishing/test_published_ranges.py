@@ -1,4 +1,4 @@
-"""Ranges in published values: ends are widened to those that the release shows, labels to those above published ones."""
+"""Test that ranges are widened to published ends, and labels to labels at or above published ones."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tests import oracles
 from tests.recorded_runs import prepare
 
 
-def ranges(column, labels, low, high, **asked):
-    """Ranges from one value to another, where these groups are published. None is missing."""
-    ready = prepare({"a": column}, **asked)
+def ranges(column, labels, low, high, **requested):
+    """Return ranges from `low` to `high` for a release with these groups. None means missing."""
+    ready = prepare({"a": column}, **requested)
     axis = ready.points.axes[0]
     boxes = boxes_of(ready.points, Partition(np.array(labels)), ready.schema)
     codes = dict(zip(column, ready.points.codes[:, 0].astype(np.int64).tolist(), strict=True))
@@ -31,26 +31,26 @@ def test_numbers_are_widened_to_published_ends():
     assert found.widths("leaf").tolist() == [0.4, 1.0, 1.0, 0.4, 0.2]
 
 
-def test_numbers_beyond_all_published_ends_stop_there():
+def test_numbers_beyond_the_published_ends_stop_at_the_outermost_end():
     found = ranges(NUMBERS, [-1, 0, 0, 0, 1, 1, 1, -1], [0, 0, 7, 5], [7, 0, 7, 7])
     assert found.texts() == ["[1 - 6]", "1", "6", "[4 - 6]"]
     assert found.widths("leaf").tolist() == [1.0, 0.0, 0.0, 0.4]
 
 
-def test_missing_is_not_told_apart_from_anything():
+def test_ranges_with_missing_values_are_stars():
     column = [None, 1, 2, 3]
     found = ranges(column, [0, 0, 1, 1], [None, None, 2], [None, 3, 3])
     assert found.texts() == ["*", "*", "[2 - 3]"]
-    assert found.widths("leaf").tolist() == [1.0, 1.0, 1.0]  # no group is published in which all is missing
+    assert found.widths("leaf").tolist() == [1.0, 1.0, 1.0]  # no published group has only missing values
     shown = ranges(column, [0, 1, 1, 1], [None, None], [None, 3], k=2)
     assert shown.widths("leaf").tolist() == [0.0, 1.0]
     assert shown.texts() == ["*", "*"]
 
 
-@pytest.mark.parametrize("asked", [{"statistic": {"a": "mean"}}, {"suppress": 0.5}], ids=["only means", "all groups are *"])
-def test_columns_without_published_ranges_show_nothing(asked):
-    column, labels = ([None, 1, 2, 3], [0, 0, -1, -1]) if "suppress" in asked else (NUMBERS, [0] * 4 + [1] * 4)
-    found = ranges(column, labels, [1, 1], [1, 3], **asked)
+@pytest.mark.parametrize("requested", [{"statistic": {"a": "mean"}}, {"suppress": 0.5}], ids=["only means", "all groups are *"])
+def test_columns_without_published_ranges_are_stars(requested):
+    column, labels = ([None, 1, 2, 3], [0, 0, -1, -1]) if "suppress" in requested else (NUMBERS, [0] * 4 + [1] * 4)
+    found = ranges(column, labels, [1, 1], [1, 3], **requested)
     assert found.texts() == ["*", "*"]
     assert found.widths("leaf").tolist() == [1.0, 1.0]
 
@@ -66,8 +66,8 @@ def test_dates_are_widened_to_published_months_and_years():
     assert found.texts() == ["[2019-01 - 2019-04]", "[2019-01 - 2019-04]", "[2019 - 2023]"]
 
 
-def test_labels_are_published_ones_or_above_them():
-    """Published: a (of a and a), de (of d and e). The node ab is above a; b alone is not published."""
+def test_labels_are_at_or_above_published_labels():
+    """Published are a (one row) and de (rows d and e). The node ab is above a. The label b is not published."""
     column = ["a", "b", "c", "d", "e", "z"]
     tree = {"a": oracles.TREE}
     found = ranges(column, [0, -1, -1, 1, 1, -1], ["a", "b", "a", "c", "d", "z"], ["a", "b", "b", "c", "d", "z"], hierarchy=tree)
@@ -75,7 +75,7 @@ def test_labels_are_published_ones_or_above_them():
     assert found.widths("height").tolist() == [0.0, 0.25, 0.25, 0.5, 0.25, 1.0]
 
 
-def test_text_without_a_tree_is_published_or_nothing():
+def test_text_without_a_tree_is_published_text_or_a_star():
     found = ranges(["x", "y", "z", "w"], [0, 1, 2, 2], ["w", "x", "y"], ["w", "x", "z"])
     assert found.texts() == ["*", "x", "*"]
     assert found.widths("leaf").tolist() == [1.0, 0.0, 1.0]

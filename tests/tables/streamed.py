@@ -15,7 +15,7 @@ from tests.tables.files.sample_files import RARE
 
 
 def together(stream: Stream, columns: list[str] | None = None) -> pa.Table:
-    """One pass as a table; no batch of it is too large."""
+    """Read a stream once and return the table. Check that no batch is too large."""
     schema = stream.schema if columns is None else pa.schema([stream.schema.field(name) for name in columns])
     batches = list(stream.batches(columns))
     for batch in batches:
@@ -26,14 +26,14 @@ def together(stream: Stream, columns: list[str] | None = None) -> pa.Table:
     return pa.Table.from_batches(batches, schema)
 
 
-def require_equal(found: pa.Table, told: pa.Table) -> None:
-    """In types and values; the dictionaries of batches may differ, and NaN is NaN."""
-    assert found.schema.equals(told.schema, check_metadata=True)
-    assert found.equals(told) or str(found.to_pylist()) == str(told.to_pylist())
+def require_equal(found: pa.Table, expected: pa.Table) -> None:
+    """Check that types and values are equal. The dictionaries of batches may differ, and NaN equals NaN."""
+    assert found.schema.equals(expected.schema, check_metadata=True)
+    assert found.equals(expected) or str(found.to_pylist()) == str(expected.to_pylist())
 
 
 def require_same(source: object, encoding: str | None = None) -> Stream:
-    """A stream is what reading says, twice, and in any choice of columns."""
+    """Check that a stream gives the same table as `read`, also the second time, and for any selection of columns."""
     whole, origin = tables.read(source, encoding)
     stream = tables.open_stream(source, encoding)
     assert stream.schema.equals(whole.schema, check_metadata=True)
@@ -50,7 +50,7 @@ def require_same(source: object, encoding: str | None = None) -> Stream:
 
 
 def drained(source: object, encoding: str | None = None) -> pa.Table | str:
-    """The table of a pass, or how it was refused."""
+    """Read a stream. Return the table, or the error as text."""
     try:
         return together(tables.open_stream(source, encoding))
     except KohortError as error:
@@ -65,7 +65,7 @@ def read(source: object, encoding: str | None = None) -> pa.Table | str:
 
 
 def wide(lengths: list[int]) -> pa.Table:
-    """Some megabytes of text that a Parquet file holds in some kilobytes."""
+    """Return a table with some megabytes of text. In a Parquet file it takes some kilobytes."""
     return pa.table({"q": range(len(lengths)), "s": ["x" * length for length in lengths]})
 
 

@@ -1,4 +1,4 @@
-"""Staged files and scratch folders: nothing is left behind, nothing of others is removed."""
+"""Test staged files and scratch folders: kohort leaves no files behind and removes no files of others."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PART = ".kohort-0123456789abcdef.part"
 SCRATCH = "kohort-0123456789abcdef"
 
 
-def test_staged_is_private_then_replaces_at_once(tmp_path):
+def test_staged_file_is_private_until_it_replaces_the_target(tmp_path):
     target = tmp_path / "out.csv"
     target.write_text("old")
     with staging.staged(target, force=True) as path:
@@ -36,7 +36,7 @@ def test_staged_is_private_then_replaces_at_once(tmp_path):
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, KohortError, SystemExit])
-def test_staged_leaves_nothing_on_error(tmp_path, error):
+def test_staged_file_is_removed_on_error(tmp_path, error):
     target = tmp_path / "out.csv"
     target.write_text("old")
 
@@ -51,37 +51,37 @@ def test_staged_leaves_nothing_on_error(tmp_path, error):
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_staged_refuses_what_is_there_already(tmp_path):
+def test_staged_raises_if_target_exists_or_cannot_be_written(tmp_path):
     target = tmp_path / "out.csv"
     with pytest.raises(RequestError, match="exists"), staging.staged(target):
         target.write_text("appeared meanwhile")
     assert target.read_text() == "appeared meanwhile"
     assert list(tmp_path.iterdir()) == [target]
-    for place, told in ((target, "exists"), (tmp_path, "is a folder"), (tmp_path / "no" / "out.csv", "no folder")):
-        with pytest.raises(RequestError, match=told), staging.staged(place):
+    for path, message in ((target, "exists"), (tmp_path, "is a folder"), (tmp_path / "no" / "out.csv", "no folder")):
+        with pytest.raises(RequestError, match=message), staging.staged(path):
             pytest.fail("must not be entered")
 
 
-def test_a_full_disk_is_the_machines_fault(tmp_path, monkeypatch):
+def test_full_disk_raises_machine_error(tmp_path, monkeypatch):
     def full(*_given):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(tables, "batches_to_file", full)
-    with pytest.raises(MachineError, match=r"No space left.*Make room"):
+    with pytest.raises(MachineError, match=r"No space left.*Free disk space"):
         kh.anonymize(pa.table({"q": [1, 1]}), quasi="q", k=2, output=tmp_path / "out.csv")
     assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_that_cannot_be_written(tmp_path):
-    place = Path("/proc") if hasattr(os, "geteuid") and os.geteuid() == 0 else tmp_path  # root may write to any other
+def test_folder_without_write_permission(tmp_path):
+    folder = Path("/proc") if hasattr(os, "geteuid") and os.geteuid() == 0 else tmp_path  # root may write to every other folder
     tmp_path.chmod(0o500)
     with pytest.raises(MachineError, match="could not be written"):
-        kh.anonymize(pa.table({"q": [1, 1]}), quasi="q", k=2, output=place / "out.csv")
+        kh.anonymize(pa.table({"q": [1, 1]}), quasi="q", k=2, output=folder / "out.csv")
     tmp_path.chmod(0o700)
     assert not list(tmp_path.iterdir())
 
 
-# --- what dead runs left
+# --- files of killed runs
 
 STOPPED = """
 import sys, time
@@ -89,10 +89,10 @@ from pathlib import Path
 import pyarrow as pa
 import kohort as kh
 from {package} import {module}
-honest = {module}.{name}
+original = {module}.{name}
 
 def stop(*given, **named):
-    made = honest(*given, **named)
+    made = original(*given, **named)
     print("there", flush=True)
     time.sleep(120)
     return made
@@ -105,7 +105,7 @@ AUDITED = STOPPED.format(package="kohort", module="auditor", name="audit")
 
 
 def stopped(code: str, target: Path, home: Path) -> subprocess.Popen[str]:
-    """A run that has come so far and waits there."""
+    """Start a run that waits at the function replaced in `code`."""
     process = subprocess.Popen(
         [sys.executable, "-c", code, str(target)], stdout=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(home)}
     )
@@ -126,26 +126,28 @@ def release(target: Path) -> None:
 
 @pytest.fixture
 def home(tmp_path, monkeypatch) -> Path:
-    """The folder of scratch folders, for this process and those it starts."""
-    place: Path = tmp_path / "home"
-    place.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(place))
-    return place
+    """The folder of scratch folders, for this process and the processes that it starts."""
+    path: Path = tmp_path / "home"
+    path.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(path))
+    return path
 
 
 @pytest.fixture
 def folder(tmp_path) -> Path:
-    """Where releases go."""
-    place: Path = tmp_path / "folder"
-    place.mkdir()
-    return place
+    """The folder of the releases."""
+    path: Path = tmp_path / "folder"
+    path.mkdir()
+    return path
 
 
-def test_the_next_run_removes_what_a_killed_one_left(folder, home):
+def test_next_run_removes_files_of_killed_run(folder, home):
     for code in (WRITTEN, AUDITED):
         killed(stopped(code, folder / "out.csv", home))
     parts = list(folder.iterdir())
-    assert [staging.PART.fullmatch(part.name) is not None for part in parts] == [True]  # the second removed that of the first
+    assert [staging.PART.fullmatch(part.name) is not None for part in parts] == [
+        True
+    ]  # the second run removed the file of the first
     (scratch,) = home.iterdir()
     assert stat.S_IMODE(scratch.stat().st_mode) == 0o700
     release(folder / "out.csv")
@@ -153,7 +155,7 @@ def test_the_next_run_removes_what_a_killed_one_left(folder, home):
     assert not list(home.iterdir())
 
 
-def test_two_runs_at_once_leave_each_other_alone(folder, home):
+def test_run_keeps_files_of_another_run_that_still_works(folder, home):
     process = stopped(AUDITED, folder / "theirs.csv", home)
     try:
         before = {*folder.iterdir(), *home.iterdir()}
@@ -165,8 +167,8 @@ def test_two_runs_at_once_leave_each_other_alone(folder, home):
 
 
 @pytest.mark.parametrize(("size", "age", "stays"), [(0, 0, True), (0, 70, False), (1, 0, False)])
-def test_what_is_just_being_created_stays(folder, home, size, age, stays):
-    """A run locks what it creates before it writes the first byte, but after it created it."""
+def test_new_empty_files_are_not_removed(folder, home, size, age, stays):
+    """A run creates a file, then locks it, then writes the first byte."""
     for path in (folder / PART, home / SCRATCH / "lock"):
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(bytes(size))
@@ -176,15 +178,15 @@ def test_what_is_just_being_created_stays(folder, home, size, age, stays):
 
 
 @pytest.mark.parametrize(("age", "stays"), [(0, True), (70, False)])
-def test_a_scratch_folder_without_its_lock(home, age, stays):
+def test_scratch_folder_without_lock_is_removed_after_a_minute(home, age, stays):
     (home / SCRATCH).mkdir()
     os.utime(home / SCRATCH, (time.time() - age,) * 2)
     with staging.scratch_folder():
         assert (home / SCRATCH).exists() == stays
 
 
-def test_only_what_is_ours_is_swept(tmp_path, folder, home):
-    """No link is followed, nothing of another name or kind is touched, and nothing of it is an error."""
+def test_only_files_of_kohort_are_removed(tmp_path, folder, home):
+    """kohort follows no link, ignores other names and file types, and raises no error for them."""
     other = tmp_path / "other"
     other.mkdir()
     (other / "lock").write_text("x")
@@ -212,7 +214,7 @@ def test_only_what_is_ours_is_swept(tmp_path, folder, home):
 
 
 @pytest.mark.parametrize("how", ["missing", "refused"])
-def test_without_locks_nothing_is_swept(folder, home, monkeypatch, how):
+def test_nothing_is_removed_without_locks(folder, home, monkeypatch, how):
     def refuse(*_given):
         raise OSError(errno.ENOLCK, "No locks available")
 
@@ -226,21 +228,21 @@ def test_without_locks_nothing_is_swept(folder, home, monkeypatch, how):
     assert not list(home.iterdir())
 
 
-def test_no_place_for_scratch(home, monkeypatch):
+def test_missing_temporary_folder_raises_machine_error(home, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(home / "none"))
-    with pytest.raises(MachineError, match=r"No scratch folder could be made.*TMPDIR"), staging.scratch_folder():
+    with pytest.raises(MachineError, match=r"could not create a temporary folder.*TMPDIR"), staging.scratch_folder():
         pytest.fail("must not be entered")
 
 
-def test_a_named_place_is_the_place(home, tmp_path, monkeypatch):
-    """Where it is full, Python's own choice would silently be another."""
+def test_scratch_folder_is_in_tmpdir(home, tmp_path, monkeypatch):
+    """If TMPDIR is full, Python's `tempfile` would silently choose another folder."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     assert tempfile.gettempdir() == str(home)
     with staging.scratch_folder() as scratch:
         assert scratch.parent == tmp_path
 
 
-def test_no_file_stays_open(folder, home):
+def test_no_file_stays_open_after_a_run(folder, home):
     descriptors = Path("/proc/self/fd")
     if not descriptors.exists():
         return

@@ -1,10 +1,10 @@
-"""Why the groups are as they are: the cuts that led to them, in words and published values only.
+"""Explain the groups of a release: the cuts that made them, with published values only.
 
-The tree of cuts was made before repair, suppression and improvement, so its parts have ends that the release may not show.
-Every range is therefore widened to ends that the release shows, and every label to one at or above a published one
-(`published_ranges`). Gains are computed from the widened ranges as well: not even the arithmetic knows an unpublished value.
-A part with fewer than k rows, or persons, is not shown. Where rows were suppressed no cuts are shown at all: the sizes of parts,
-compared with those of the published groups, would show where the suppressed rows were.
+The cuts were made before repair, suppression and improvement, so the ranges of their parts may have ends that are not published.
+Therefore every range is widened to published ends, and every label to a label at or above a published label
+(`published_ranges`). Gains are computed from the widened ranges too, so they do not depend on unpublished values. A part with
+fewer than k rows or people is not shown. If rows were suppressed, no cuts are shown at all: the sizes of the parts, compared with
+the sizes of the published groups, would show where the suppressed rows were.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from kohort.publishing.texts import texts_of
 from kohort.schema.columns import Schema
 from kohort.schema.trees import ROOT
 
-DIGITS = 6  # of a gain
+DIGITS = 6  # significant digits of a gain
 NO_CUTS = "The groups were not made by cuts, so there are no cuts to explain."
-WITHHELD = "Rows were suppressed. The cuts were made with these rows, and could show where they were: they are not listed."
-BLOCKS_ONLY = "The groups were not made by cuts. The cuts are those that made the blocks in which the method worked."
-TOO_LITTLE = 1e-6  # of a width: columns that differ by less are equally wide
+WITHHELD = "Rows were suppressed. The cuts are not listed, because they could show where the suppressed rows were."
+BLOCKS_ONLY = "The groups were not made by cuts. The listed cuts made the blocks of rows on which the method worked."
+TOO_LITTLE = 1e-6  # columns whose widths differ by less than this share count as equally wide
 
 
 def explain(
     points: Points, partition: Partition, boxes: Boxes, schema: Schema, constraints: Constraints, method: str
 ) -> dict[str, Any]:
-    """The decisions behind a release, ready for JSON. Nodes are numbered from 1, groups as labels are, from 0.
+    """Return the cuts of a release as data for JSON. Nodes are numbered from 1, groups from 0, like labels.
 
-    `partition` and `boxes` are those that are published; `partition.decisions` is there if `points.record_decisions` was set
-    when the groups were made.
+    `partition` and `boxes` are the published ones. `partition.decisions` exists if `points.record_decisions` was set when the
+    groups were made.
     """
     suppressed, decisions = _suppressed(partition), partition.decisions
     tree = None if suppressed else _Tree.of(points, partition, boxes, schema, constraints)
@@ -61,7 +61,7 @@ def explain(
 
 
 def _groups(points: Points, boxes: Boxes, schema: Schema) -> list[dict[str, Any]]:
-    """Each group as it is published; null where all of its values are missing."""
+    """Return each group as it is published. A value is None if all values of the group are missing."""
     texts = {name: column.to_pylist() for name, column in texts_of(schema, points.axes, boxes).items()}
     return [
         {"group": group, "rows": rows, "values": {name: column[group] for name, column in texts.items()}}
@@ -70,7 +70,7 @@ def _groups(points: Points, boxes: Boxes, schema: Schema) -> list[dict[str, Any]
 
 
 def _improvement(points: Points, partition: Partition) -> dict[str, Any] | None:
-    """Losses to four digits, as notes print them. Of square errors none is known."""
+    """Return what improvement changed. Losses have four digits, as in the notes. For square errors, the loss is not known."""
     found = partition.improvement
     if found is None:
         return None
@@ -86,14 +86,14 @@ def _improvement(points: Points, partition: Partition) -> dict[str, Any] | None:
 
 
 def _suppressed(partition: Partition) -> int:
-    is_out = partition.labels < 0
+    is_suppressed = partition.labels < 0
     if partition.suppressed_group is not None:
-        is_out |= partition.labels == partition.suppressed_group
-    return int(np.count_nonzero(is_out))
+        is_suppressed |= partition.labels == partition.suppressed_group
+    return int(np.count_nonzero(is_suppressed))
 
 
 class _Tree(NamedTuple):
-    """The nodes that may be shown, and their published ranges."""
+    """The nodes of the tree of cuts that may be shown, and their published ranges."""
 
     points: Points
     decisions: Decisions
@@ -105,16 +105,16 @@ class _Tree(NamedTuple):
     is_cut: NDArray[np.bool_]
     """Per node: whether its cut is shown."""
     wider: list[list[str]]
-    """Per node: the columns that were wider than the one that was cut."""
+    """Per node: the columns with a wider range than the column that was cut."""
 
     @classmethod
     def of(cls, points: Points, partition: Partition, boxes: Boxes, schema: Schema, constraints: Constraints) -> _Tree | None:
-        """None if nothing was cut, or nothing may be shown."""
+        """Return the tree of cuts; None if nothing was cut or nothing may be shown."""
         decisions = partition.decisions
         if decisions is None or not len(decisions.order):
             return None
         nodes = decisions.nodes()
-        shown, is_cut = _shown(nodes, _persons(nodes, decisions, points.rows, constraints), constraints.k)
+        shown, is_cut = _shown(nodes, _people(nodes, decisions, points.rows, constraints), constraints.k)
         if not shown[0]:
             return None
         low, high = (_over_nodes(nodes, decisions, points.codes.astype(np.int64), ends) for ends in (np.minimum, np.maximum))
@@ -130,11 +130,11 @@ class _Tree(NamedTuple):
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """Per node."""
+        """The number of rows per node."""
         return self.nodes.last - self.nodes.first
 
     def losses(self) -> NDArray[np.float64]:
-        """Per node: what its rows lose as one group, as a share of all cells of the table."""
+        """Return per node the information loss of its rows as one group, as a share of all cells of the table."""
         widths = np.column_stack([ranges.widths(self.points.measure) for ranges in self.ranges])
         weights = np.array(self.points.weights)
         return np.asarray(widths @ weights * self.rows / (self.points.rows * weights.sum()))
@@ -148,7 +148,7 @@ class _Tree(NamedTuple):
         return float(self.losses()[self.shown & ~self.is_cut].sum())
 
     def cuts(self) -> list[dict[str, Any]]:
-        """Every cut, a part before those inside it."""
+        """Return every cut. The cut of a part comes before the cuts inside this part."""
         numbers, losses = np.cumsum(self.shown, dtype=np.int64), self.losses()
         left, right = self.nodes.left, self.nodes.right
         texts = [ranges.texts() for ranges in self.ranges]
@@ -173,19 +173,21 @@ class _Tree(NamedTuple):
         return found
 
     def leaves(self, labels: NDArray[np.int64], constraints: Constraints) -> list[dict[str, Any]]:
-        """The parts that are not cut further, each with the published groups that have at least k rows, or persons, in it.
+        """Return the parts that are not cut further, each with the published groups that have at least k rows or people in it.
 
-        Other groups are not named: part and group together would single out fewer than k.
+        Other groups are not named, because part and group together would identify fewer than k.
         """
         ends, numbers = self.nodes, np.cumsum(self.shown, dtype=np.int64)
         found = []
         for node in np.flatnonzero(self.shown & ~self.is_cut).tolist():
             rows = self.decisions.order[ends.first[node] : ends.last[node]]
-            found.append({"node": int(numbers[node]), "rows": len(rows), "groups": _held(labels[rows], rows, constraints)})
+            found.append(
+                {"node": int(numbers[node]), "rows": len(rows), "groups": _groups_shown(labels[rows], rows, constraints)}
+            )
         return found
 
     def _axes(self, node: int) -> list[int]:
-        """The axes that a cut narrows, each once, the first that it chose first; none where equal rows were dealt."""
+        """Return the axes that a cut narrows, each once, in the order of choice; none if equal rows were divided into halves."""
         from kohort.kernels.cuts.recorded_cuts import DEALT
 
         cut = self.nodes.cut[node]
@@ -193,10 +195,10 @@ class _Tree(NamedTuple):
             return []
         number_of = {axis.name: number for number, axis in enumerate(self.points.axes)}
         axes = [axis for axis in self.decisions.axes[cut].tolist() if axis >= 0]
-        return list(dict.fromkeys(number_of.get(self._name(axis), axis) for axis in axes))  # a label may be an axis as well
+        return list(dict.fromkeys(number_of.get(self._name(axis), axis) for axis in axes))  # the label column may be an axis too
 
     def _name(self, axis: int) -> str:
-        """The axis after the last is the column whose values are to stay together."""
+        """Return the name of an axis. The number after the last axis is the label column, whose values should stay together."""
         axes, label = self.points.axes, self.points.label
         return axes[axis].name if axis < len(axes) or label is None else label.axes[axis - len(axes)].name
 
@@ -207,28 +209,28 @@ class _Tree(NamedTuple):
         return {**found, "also": also} if also else found
 
     def _why(self, node: int, axes: list[int], share: float, gain: float, *, is_same: bool) -> str:
-        """One plain sentence, or two."""
+        """Return the reason for a cut in a few sentences."""
         from kohort.kernels.cuts.recorded_cuts import DEALT, GAIN, WORKLOAD
 
         cut = self.nodes.cut[node]
         reason = self.decisions.reason[cut]
         if reason == DEALT:
-            return "All rows of this part have equal values: half of them go to each side."
+            return "All rows of this part have the same values. Half of them go to each side."
         column = self._name(axes[0])
         first = "The table is first cut into blocks. " if self.decisions.makes_blocks[cut] else ""
         if reason == WORKLOAD:
-            return f"{first}A query of the workload separates values of {column} here: its answers become more exact."
+            return f"{first}A query of the workload separates values of {column} here. The cut makes its answer more exact."
         if reason == GAIN:
             return self._why_by_gain(axes, gain)
         weighted = " (weighted)" if len(set(self.points.weights)) > 1 else ""
         size = f"{100 * share:.0f} % of its range in the whole table"
         if self.wider[node]:
             others = ", ".join(self.wider[node])
-            why = f"{column} has the widest range of values that can be cut{weighted}: {size}."
+            why = f"{column} has the widest range of the columns that can be cut{weighted}: {size}."
             why += f" A cut by {others} would break a promise."
         else:
-            why = f"{column} has the widest range of values left in this part{weighted}: {size}."
-        same = " Both sides show the same text: the cut lies between values below it." if is_same else ""
+            why = f"{column} has the widest range of values in this part{weighted}: {size}."
+        same = " Both sides show the same text, because this text covers the values of both." if is_same else ""
         return f"{first}{why} It is cut at the median.{same}"
 
     def _why_by_gain(self, axes: list[int], gain: float) -> str:
@@ -239,40 +241,41 @@ class _Tree(NamedTuple):
         lowers = f"lowers the loss most: it keeps {much} of the table's detail"
         if len(columns) == 1:
             return f"Of the cuts that were tried, this one by {columns[0]} {lowers}."
-        return f"Taking the rows out that are alike in {', '.join(columns)} {lowers}; the other rows lose no more than before."
+        names = ", ".join(columns)
+        return f"Separating the rows that are similar in {names} {lowers}. The other rows lose no more detail than before."
 
 
-def _held(labels: NDArray[np.int64], rows: NDArray[np.int64], constraints: Constraints) -> list[int]:
-    """The groups with at least k of these rows, or of the persons they belong to."""
+def _groups_shown(labels: NDArray[np.int64], rows: NDArray[np.int64], constraints: Constraints) -> list[int]:
+    """Return the groups with at least k of these rows, or of the people that they belong to."""
     pairs = np.column_stack([labels, rows if constraints.units is None else constraints.units[rows]])
     groups, sizes = np.unique(np.unique(pairs[labels >= 0], axis=0)[:, 0], return_counts=True)
     return [int(group) for group in groups[sizes >= constraints.k]]
 
 
-def _persons(nodes: Nodes, decisions: Decisions, rows: int, constraints: Constraints) -> NDArray[np.int64]:
-    """Per node: its rows, or where rows belong to persons, at least so many persons."""
+def _people(nodes: Nodes, decisions: Decisions, rows: int, constraints: Constraints) -> NDArray[np.int64]:
+    """Return per node the number of rows or, if there is a unit column, a lower bound of the number of people."""
     if constraints.units is None:
         return nodes.last - nodes.first
-    persons = np.zeros(len(nodes.cut), np.int64)
-    persons[nodes.cut < 0] = constraints.sizes(decisions.leaf_labels(rows))
+    people = np.zeros(len(nodes.cut), np.int64)
+    people[nodes.cut < 0] = constraints.sizes(decisions.leaf_labels(rows))
     for node in np.flatnonzero(nodes.cut >= 0)[::-1].tolist():
-        persons[node] = max(persons[nodes.left[node]], persons[nodes.right[node]])
-    return persons
+        people[node] = max(people[nodes.left[node]], people[nodes.right[node]])
+    return people
 
 
-def _shown(nodes: Nodes, persons: NDArray[np.int64], k: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which nodes may be shown, and which of their cuts: those that leave at least k on both sides, as every cut should."""
-    shown, is_cut = np.zeros((2, len(persons)), np.bool_)
-    shown[0] = persons[0] >= k
+def _shown(nodes: Nodes, people: NDArray[np.int64], k: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which nodes may be shown, and which of their cuts: those with at least k on both sides, as every cut should have."""
+    shown, is_cut = np.zeros((2, len(people)), np.bool_)
+    shown[0] = people[0] >= k
     for node in np.flatnonzero(nodes.cut >= 0).tolist():
         sides = [nodes.left[node], nodes.right[node]]
-        if shown[node] and (persons[sides] >= k).all():
+        if shown[node] and (people[sides] >= k).all():
             shown[sides] = is_cut[node] = True
     return shown, is_cut
 
 
 def _over_nodes(nodes: Nodes, decisions: Decisions, values: NDArray[Any], ends: np.ufunc) -> NDArray[Any]:
-    """(nodes, columns): the smallest, or largest, value of the rows of each node."""
+    """Return (nodes, columns): the smallest or largest value of the rows of each node."""
     found = np.empty((len(nodes.cut), values.shape[1]), values.dtype)
     found[nodes.cut < 0] = ends.reduceat(values[decisions.order], decisions.leaf_ends[:-1], axis=0)
     for node in np.flatnonzero(nodes.cut >= 0)[::-1].tolist():
@@ -283,7 +286,7 @@ def _over_nodes(nodes: Nodes, decisions: Decisions, values: NDArray[Any], ends: 
 def _wider_columns(
     points: Points, decisions: Decisions, nodes: Nodes, low: NDArray[np.int64], high: NDArray[np.int64]
 ) -> list[list[str]]:
-    """Per node: the columns that are wider than the one it was cut by, as Mondrian measures them."""
+    """Return per node the columns with a wider range than the column of its cut, with the measure of Mondrian."""
     measure: Measure = "height"
     widths = np.column_stack(
         [

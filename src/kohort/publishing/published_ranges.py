@@ -1,8 +1,8 @@
-"""Ranges that are not those of a published group, put into published values only.
+"""Describe ranges of unpublished groups with published values only.
 
-A range of numbers or dates is widened to ends that the release shows; beyond its outermost end it stops there. A category is
-replaced by the nearest label at or above one that the release shows. What mixes missing and present values is `*`, and so is
-everything of a column whose ranges are not published.
+A range of numbers or dates is widened to published ends. Beyond the outermost published end, it stops at that end. A category is
+replaced by the nearest label at or above a published label. A range with missing and present values is `*`. All ranges of a
+column whose ranges are not published are `*` too.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from kohort.schema.trees import ROOT, Tree
 
 @dataclass(frozen=True, eq=False)
 class PublishedRanges:
-    """Some ranges of one axis of which nothing may be shown; other classes show more."""
+    """Ranges of one axis. In this class, no values may be shown; subclasses show published values."""
 
     is_present: NDArray[np.bool_]
     """Per range: whether no value in it is missing."""
     is_shown_missing: NDArray[np.bool_]
-    """Per range: whether all values in it are missing, and the release shows a group of which that is true."""
+    """Per range: whether all its values are missing, and the release has a group with only missing values."""
 
     def texts(self) -> list[str]:
-        """The text of each; `*` where a value is missing."""
+        """Return the text of each range; `*` if a value is missing."""
         return [text if present else ROOT for present, text in zip(self.is_present.tolist(), self._present(), strict=True)]
 
     def widths(self, measure: Measure) -> NDArray[np.float64]:
-        """The share of what is published of the axis that each covers, in [0, 1]. A wider range never has a smaller one."""
+        """Return the share of the axis's published range that each range covers, in [0, 1]. Wider ranges never have less."""
         without_present = np.where(self.is_shown_missing, 0.0, 1.0)
         return np.where(self.is_present, self._shares(measure), without_present)
 
@@ -57,7 +57,7 @@ def ranges_of(
     high: NDArray[np.int64],
     exact: Sequence[NDArray[Any]] | None = None,
 ) -> PublishedRanges:
-    """Ranges of one axis, given by their codes, and by their true ends where codes are bins."""
+    """Return the published form of ranges of one axis, given by their codes and, if codes are bins, by their exact ends."""
     published_low, published_high = boxes.low[:, number], boxes.high[:, number]
     is_range = (published_low > 0) & (column.statistic != "mean")
     missing = low > 0, (high == 0) & bool((published_high == 0).any())
@@ -82,10 +82,10 @@ class _Numbers(PublishedRanges):
     axis: NumericAxis
     ends: Ends
     published_range: float
-    """From the smallest to the largest end that the release shows. That of the table may end at a value that it does not."""
+    """From the smallest to the largest published end. The range of the whole table may have an end that is not published."""
 
     def _present(self) -> list[str]:
-        some = np.ones(len(self.is_present), np.int64)  # any code but 0, which stands for missing
+        some = np.ones(len(self.is_present), np.int64)  # any code except 0, which means missing
         return self.axis.label(some, some, self.ends).to_pylist()  # type: ignore[no-any-return]
 
     def _shares(self, measure: Measure) -> NDArray[np.float64]:
@@ -99,7 +99,7 @@ class _Numbers(PublishedRanges):
 class _Categories(PublishedRanges):
     axis: TreeAxis
     node: NDArray[np.int64]
-    """Per range: a node of the tree; -1 where no label may be shown."""
+    """Per range: a node of the tree; -1 if no label may be shown."""
 
     def _present(self) -> list[str]:
         return [ROOT if node < 0 else self.axis.tree.labels[node] for node in self.node.tolist()]
@@ -115,7 +115,7 @@ def _nodes_above_published(
     low: NDArray[np.int64],
     high: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """For each range of leaves the nearest node at or above it that is also at or above a published one; -1 for none."""
+    """Return for each range of leaves the nearest node at or above it that is also at or above a published node; -1 for none."""
     is_above = np.zeros(len(tree.labels), np.bool_)
     path, reached = _path_up(tree, published_low, published_high)
     is_above[path[reached]] = True
@@ -125,6 +125,6 @@ def _nodes_above_published(
 
 
 def _path_up(tree: Tree, low: NDArray[np.int64], high: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-    """(levels, ranges): the nodes from the first leaf of each range up to the root; which of them have the whole range below."""
+    """Return (levels, ranges): the nodes from the first leaf of a range up to the root, and which contain the whole range."""
     path = tree.ancestors[:, low]
     return path, np.cumsum(path == tree.common_ancestor(low, high), axis=0) > 0

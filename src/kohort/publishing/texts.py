@@ -1,6 +1,6 @@
-"""The published text of every group: one for each quasi-identifier, made from the group's box alone.
+"""The published text of every group: one text for each quasi-identifier, made only from the group's box.
 
-That every row of a group gets the same text is what makes the release k-anonymous.
+The release is k-anonymous because every row of a group gets the same text.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from kohort.publishing.boxes import Boxes
 from kohort.schema.columns import Schema
 from kohort.schema.trees import ROOT
 
-MEAN_DIGITS = 9  # of the column's range: digits that do not depend on the order in which a sum was made
+MEAN_DIGITS = 9  # digits of the column's range; these digits do not depend on the order in which a sum was made
 
 Texts = dict[str, pa.DictionaryArray]
-"""By published column: the text of each cluster."""
+"""By published column: the text of each group."""
 
 
 def texts_of(schema: Schema, axes: Sequence[Axis], boxes: Boxes) -> Texts:
-    """What is published of each cluster."""
+    """Return the published texts of each group."""
     number_of = {axis.name: number for number, axis in enumerate(axes)}
     texts: Texts = {}
     for name, source, statistic in schema.published():
@@ -41,12 +41,12 @@ def texts_of(schema: Schema, axes: Sequence[Axis], boxes: Boxes) -> Texts:
 
 
 def classes_of(texts: Texts) -> NDArray[np.int64]:
-    """Per cluster: the number of its class, that is of its published combination. Clusters may share one."""
+    """Return for each group the number of its equivalence class: several groups may be published with the same texts."""
     keys = np.zeros(len(next(iter(texts.values()))), np.int64)
     keys_used = 1
     for column in texts.values():
         choices = len(column.dictionary) + 1
-        if keys_used * choices >= 2**63:  # squeeze the gaps out before the keys overflow
+        if keys_used * choices >= 2**63:  # renumber the keys without gaps before they overflow
             keys = np.unique(keys, return_inverse=True)[1]
             keys_used = len(keys)
         keys = keys * choices + (indices_of(column) + 1)
@@ -55,9 +55,9 @@ def classes_of(texts: Texts) -> NDArray[np.int64]:
 
 
 def _mean_texts(axis: Axis, offsets: NDArray[np.float64], ranges: pa.DictionaryArray) -> pa.DictionaryArray:
-    """Means as text; where the range tells nothing, neither does the mean."""
+    """Return means as text. If the range is missing or `*`, the mean is too."""
     assert isinstance(axis, NumericAxis)
-    if not axis.range:  # a constant, or all missing: the range says it
+    if not axis.range:  # the column is constant or all missing, so the range is the mean
         return ranges
     ranges_text = ranges.dictionary_decode()
     decimals = max(0, MEAN_DIGITS - math.ceil(math.log10(axis.range)))
@@ -70,12 +70,12 @@ def _mean_texts(axis: Axis, offsets: NDArray[np.float64], ranges: pa.DictionaryA
 
 
 def indices_of(texts: pa.DictionaryArray) -> NDArray[np.int32]:
-    """The place of each text in the dictionary; -1 where it is missing."""
+    """Return the index of each text in the dictionary; -1 if it is missing."""
     return texts.indices.fill_null(-1).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
 
 
 def _decimal_text(number: Decimal, decimals: int) -> str:
-    """Rounded to so many places, without trailing zeros.
+    """Return a number rounded to this number of decimals, without trailing zeros.
 
     >>> _decimal_text(Decimal("35.50000000000001"), 7), _decimal_text(Decimal(36), 7)
     ('35.5', '36')

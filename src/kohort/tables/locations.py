@@ -1,4 +1,4 @@
-"""Where a table is: a path on this machine, or an address that only Spark reads and writes (hdfs://host/visits)."""
+"""The location of a table: a path on this machine, or an address that only Spark reads and writes (hdfs://host/visits)."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from pathlib import Path
 from kohort.errors import RequestError
 
 Location = Path | str
-"""A string is an address. A path would drop one of its two slashes."""
+"""A string is an address. Addresses are not paths, because a path would drop one of the two slashes."""
 
 
 def location_of(name: str | os.PathLike[str]) -> Location:
-    """An address if the name has `://` in it, else a path."""
+    """Return an address if the name contains `://`, else a path."""
     text = os.fspath(name)
     return text if "://" in text else Path(text)
 
 
 def local(name: str | os.PathLike[str]) -> Path:
-    """A path on this machine. Raises a RequestError for an address."""
+    """Return a path on this machine. Raise a RequestError for an address."""
     location = location_of(name)
     if isinstance(location, str):
         raise RequestError(
-            f"{location} is an address, which only Spark reads and writes. Take the spark engine (--engine spark)."
+            f"{location} is an address. Only Spark reads and writes addresses. Set engine to spark (--engine spark), "
+            "or give a path on this machine."
         )
     return location

@@ -1,4 +1,4 @@
-"""What a user gave as a table, opened once: the first object of a run."""
+"""The table that a user gave. It is opened once, at the start of a run."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ from kohort.tables.streams import Origin, Stream, plain
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A table to read. Files are found, and their formats detected, at the first use and only once.
+    """A table to read. kohort finds the files and detects their formats once, at the first use.
 
-    If a file changes after that, reading it raises a RequestError. Make a new Source to read the changed file.
+    If a file changes after that, reading it raises a RequestError. To read the changed file, create a new Source.
     """
 
     given: Any
     """A path or an address, the name of a Spark table, or a data frame."""
     encoding: str | None = None
-    wanted: tuple[str, ...] = ()
-    """Columns that have a role: levels of a pandas index are read only if they have one."""
+    role_columns: tuple[str, ...] = ()
+    """Columns that have a role. Levels of a pandas index are read only if they have a role."""
 
-    def __repr__(self) -> str:  # a data frame would show its cells
+    def __repr__(self) -> str:  # the repr of a data frame would show its cells
         return f"Source({os.fspath(self.given)!r})" if self.is_named else f"Source({type(self.given).__name__})"
 
     @property
     def is_named(self) -> bool:
-        """Whether a name was given: of a file, folder, pattern, address or Spark table."""
+        """Whether the user gave a name: of a file, folder, pattern, address or Spark table."""
         return isinstance(self.given, (str, os.PathLike))
 
     @property
     def location(self) -> Location | None:
-        """The path or address that was given; None for a data frame."""
+        """The path or address that the user gave; None for a data frame."""
         return location_of(self.given) if self.is_named else None
 
     @property
     def is_one_file(self) -> bool:
-        """Whether this is the path of one file, existing or not: no data frame, folder or pattern."""
+        """Whether this is the path of one file, and not a data frame, folder or pattern. The file need not exist."""
         return self.is_named and not file_sets.is_many(Path(self.given))
 
     @cached_property
     def source_files(self) -> tuple[SourceFile, ...]:
-        """The files of a path, each with its format. Raises a RequestError if there are none, or for an address."""
+        """The files that the path names, each with its format. Raises a RequestError if there are none, or for an address."""
         return tuple(file_sets.source_files_of(local(self.given), self.encoding))
 
     @property
@@ -73,40 +73,50 @@ class Source:
         return self.source_files[0].file_format if self.is_named else self._frame[1]
 
     def read(self) -> pa.Table:
-        """The whole table."""
+        """Return the whole table."""
         if not self.is_named:
             return self._frame[0]
         table = file_sets.read(self.source_files)
-        require_distinct(table.column_names)
-        return plain(table)
+        require_distinct(table.column_names, self._title)
+        return plain(table, title=self._title)
 
     def stream(self) -> Stream:
-        """The same rows as `read`, batch by batch. A data frame is in memory already, so it is read whole."""
+        """Return the same rows as `read`, batch by batch. A data frame is already in memory, so it is read at once."""
         if not self.is_named:
             return streams.of_table(self.read(), self.origin)
         stream = streams.of_source_files(self.source_files)
-        require_distinct(stream.schema.names)
+        require_distinct(stream.schema.names, self._title)
         return stream
+
+    @property
+    def _title(self) -> str:
+        """The name of the files in messages."""
+        return self.source_files[0].title if len(self.source_files) == 1 else str(self.given)
 
     @cached_property
     def _frame(self) -> tuple[pa.Table, FrameLibrary]:
-        """Kept, because some data frames, such as a reader of record batches, can be read only once."""
-        taken = frames.take_in(self.given, self.wanted)
+        """The data frame as a table. Cached, because some data frames, such as a RecordBatchReader, can be read only once."""
+        taken = frames.take_in(self.given, self.role_columns)
         if taken is None:
-            message = f"Cannot read a table from a {type(self.given).__name__}. Give a path, a pyarrow table or a data frame."
-            raise RequestError(message)
+            raise RequestError(
+                f"kohort cannot read a table from an object of type {type(self.given).__name__}. "
+                "Give a path, a pyarrow table or a data frame."
+            )
         table, library = taken
         require_distinct(table.column_names)
         return plain(table), library
 
 
-def require_distinct(names: list[str]) -> None:
-    """Refuse two columns of one name. The message has their numbers: without a header line, names would be cells of a record."""
+def require_distinct(names: list[str], title: str = "the table") -> None:
+    """Raise a RequestError if two columns have the same name. `title` names the table in the message.
+
+    The message gives column numbers, not names: in a file without a header line, the names would be cells of a row.
+    """
     times = Counter(names)
     doubled = [number for number, name in enumerate(names, start=1) if times[name] > 1]
     if doubled:
         numbers = ", ".join(map(str, doubled[:8]))
         raise RequestError(
-            f"Several columns of the table have the same name (columns {numbers}). Rename them; if its first line is a row, put "
-            "the columns' names above it."
+            f"Several columns of {title} have the same name (columns {numbers}). Give each column its own name. "
+            "If the first line of the file is a row of data, insert a line with the column names above it."
         )

@@ -1,4 +1,7 @@
-"""Tables of any size, batch by batch: the same rows as reading the whole table gives. A stream can be read several times."""
+"""Read tables of any size batch by batch. The rows are the same as when the whole table is read.
+
+A stream can be read several times.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,10 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from kohort.errors import RequestError
 from kohort.tables import frames
 from kohort.tables.files import file_sets
 from kohort.tables.files.file_format import FileFormat
-from kohort.tables.files.read_errors import NO_TABLE
+from kohort.tables.files.read_errors import damaged
 from kohort.tables.files.source_file import SourceFile
 from kohort.tables.files.table_size import BYTES_AT_ONCE, ROWS_AT_ONCE, growing_bytes
 from kohort.tables.frames import FrameLibrary
@@ -20,71 +22,74 @@ from kohort.tables.frames import FrameLibrary
 _Rows = TypeVar("_Rows", pa.Table, pa.RecordBatch)
 
 Origin = FileFormat | FrameLibrary
-"""What a table was read from: files of a format, or a data frame of a library."""
+"""The origin of a table: files of a format, or a data frame of a library."""
 
 
 @dataclass(frozen=True)
 class Stream:
-    """A table that need not fit into memory."""
+    """A table that may be larger than the memory."""
 
     schema: pa.Schema
     origin: Origin
     rows: int | None
-    """None if the rows must be read to count them."""
+    """The number of rows; None if the rows must be read to count them."""
     size_in_memory: int
-    """Bytes that the whole table would take, estimated rather too high than too low."""
+    """Estimated bytes of the whole table in memory. The estimate is more often too high than too low."""
     _start: Callable[[pa.Schema], Iterator[pa.RecordBatch]] = field(repr=False)
     column_buffer: int = 0
-    """Bytes that a reader holds for every column in addition to the rows."""
+    """Bytes that a reader needs for each column in addition to the rows."""
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """All rows in order, from the first at every call: all columns, or those named, in this order.
+        """Return all rows in order. Every call starts at the first row. Without `columns`, all columns are read.
 
-        A batch has at most ROWS_AT_ONCE rows and about BYTES_AT_ONCE bytes. Raises a RequestError if the file is damaged, or
-        was changed since it was opened.
+        A batch has at most ROWS_AT_ONCE rows and about BYTES_AT_ONCE bytes. Its columns have the order of `columns`. Raises a
+        RequestError if the file is damaged, or was changed after it was opened.
         """
         return self._start(self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns]))
 
 
 def of_table(table: pa.Table, origin: Origin) -> Stream:
-    """A table that is in memory already. Its cells are not copied."""
+    """Return a stream of a table that is already in memory. Its cells are not copied."""
 
-    def start(wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
-        for batch in table.select(wanted.names).to_batches(max_chunksize=ROWS_AT_ONCE):
+    def start(schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        for batch in table.select(schema.names).to_batches(max_chunksize=ROWS_AT_ONCE):
             yield from _small(batch)
 
     return Stream(table.schema, origin, table.num_rows, table.nbytes, start)
 
 
 def of_source_files(source_files: Sequence[SourceFile]) -> Stream:
-    """The rows of all files, in the order of the files. Raises a RequestError before any row is read if their columns differ."""
+    """Return a stream of the rows of all files, in the order of the files.
+
+    Raises a RequestError before any row is read if the columns of the files differ.
+    """
     sizes = [source_file.table_size() for source_file in source_files]
     if len(source_files) > 1:
-        file_sets.require_alike(source_files, [size.schema for size in sizes])
+        file_sets.require_same_columns(source_files, [size.schema for size in sizes])
 
-    def start(wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
+    def start(schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         for source_file in source_files:
-            yield from read_source_file(source_file, wanted)
+            yield from read_source_file(source_file, schema)
 
     rows = [size.rows for size in sizes if size.rows is not None]
     known = sum(rows) if len(rows) == len(sizes) else None
     stored = sizes[0].schema
     doubled = 2 if any("halffloat" in str(value_type) for value_type in stored.types) else 1
     in_memory, buffer = doubled * sum(size.size_in_memory for size in sizes), max(size.column_buffer for size in sizes)
-    return Stream(_plain_schema(stored), source_files[0].file_format, known, in_memory, start, buffer)
+    return Stream(_plain_schema(stored, source_files[0].title), source_files[0].file_format, known, in_memory, start, buffer)
 
 
-def read_source_file(source_file: SourceFile, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The rows of one file, with these columns."""
+def read_source_file(source_file: SourceFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of one file, with these columns."""
     with source_file.reading():
-        for batch in source_file.batches(wanted.names):
-            for small in _small(plain(batch, wanted)):
+        for batch in source_file.batches(schema.names):
+            for small in _small(plain(batch, schema, source_file.title)):
                 yield _copied(small) if source_file.file_format.is_memory_mapped else small
-                source_file.refuse_change()  # before more of it is read: a mapped file that became shorter ends the process
+                source_file.require_unchanged()  # reading on in a mapped file that became shorter would end the process
 
 
 def _copied(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The rows in memory of their own, without the large batch that they are part of. They must have been validated."""
+    """Copy the rows, so that they do not keep the large batch in memory that they are part of. They must be validated first."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema) as writer:
         writer.write_batch(batch)
@@ -92,7 +97,7 @@ def _copied(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _small(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """A batch in parts of at most about BYTES_AT_ONCE bytes."""
+    """Yield a batch in parts of at most about BYTES_AT_ONCE bytes."""
     if batch.num_rows < 2 or growing_bytes(batch) <= BYTES_AT_ONCE:
         yield batch
         return
@@ -101,17 +106,20 @@ def _small(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     yield from _small(batch.slice(half))
 
 
-def plain(rows: _Rows, schema: pa.Schema | None = None) -> _Rows:
-    """Rows without metadata, in nested types too, and with common types instead of text views (of polars) and half floats."""
-    schema = _plain_schema(rows.schema) if schema is None else schema
+def plain(rows: _Rows, schema: pa.Schema | None = None, title: str = "The table") -> _Rows:
+    """Return rows without metadata, in nested types too. Text views (of polars) and half floats become common types.
+
+    `title` is the table's name in messages.
+    """
+    schema = _plain_schema(rows.schema, title) if schema is None else schema
     try:
         rows.validate(full=True)
         return rows if schema.equals(rows.schema, check_metadata=True) else rows.cast(schema)
     except pa.ArrowException:
-        raise RequestError(NO_TABLE) from None
+        raise damaged(title) from None
 
 
-def _plain_schema(schema: pa.Schema) -> pa.Schema:
+def _plain_schema(schema: pa.Schema, title: str) -> pa.Schema:
     def common(value_type: pa.DataType) -> pa.DataType:
         if pa.types.is_string_view(value_type):
             return pa.string()
@@ -119,5 +127,5 @@ def _plain_schema(schema: pa.Schema) -> pa.Schema:
 
     try:
         return pa.schema([(column.name, frames.rebuilt(column.type, common)) for column in schema])
-    except UnicodeError:  # a name in a nested type
-        raise RequestError(NO_TABLE) from None
+    except UnicodeError:  # a name in a nested type is not UTF-8
+        raise damaged(title) from None

@@ -1,4 +1,4 @@
-"""Read and write tables. Start here: `open_source` opens what a user gave, `batches_to_file` writes a release."""
+"""Read and write tables. Start here: `open_source` opens the table that a user gave, `batches_to_file` writes a release."""
 
 from __future__ import annotations
 
@@ -48,49 +48,50 @@ __all__ = [
 # --- reading
 
 
-def open_source(given: Any, encoding: str | None = None, wanted: Collection[str] = ()) -> Source:
-    """What a user gave as a table: a path, a data frame, or a Source, which is returned as it is.
+def open_source(given: Any, encoding: str | None = None, role_columns: Collection[str] = ()) -> Source:
+    """Return a Source for the table that a user gave: a path, a data frame, or a Source, which is returned unchanged.
 
-    A path may also be a folder of files of one format, or a pattern of their names. `encoding` is that of text files that do not
-    show it. `wanted` are the columns that have a role: levels of a pandas index are read only if they have one.
+    A path may also name a folder of files of one format, or be a pattern of file names. `encoding` is the encoding of text files
+    without a byte order mark. `role_columns` are the columns that have a role: levels of a pandas index are read only if they
+    have one.
     """
-    return given if isinstance(given, Source) else Source(given, encoding, tuple(wanted))
+    return given if isinstance(given, Source) else Source(given, encoding, tuple(role_columns))
 
 
-def read(given: Any, encoding: str | None = None, wanted: Collection[str] = ()) -> tuple[pa.Table, Origin]:
-    """The whole table, and what it was read from. See `open_source`."""
-    source = open_source(given, encoding, wanted)
+def read(given: Any, encoding: str | None = None, role_columns: Collection[str] = ()) -> tuple[pa.Table, Origin]:
+    """Return the whole table and its origin. See `open_source`."""
+    source = open_source(given, encoding, role_columns)
     return source.read(), source.origin
 
 
-def open_stream(given: Any, encoding: str | None = None, wanted: Collection[str] = ()) -> Stream:
-    """The same rows as `read`, batch by batch. See `open_source`."""
-    return open_source(given, encoding, wanted).stream()
+def open_stream(given: Any, encoding: str | None = None, role_columns: Collection[str] = ()) -> Stream:
+    """Return the same rows as `read`, batch by batch. See `open_source`."""
+    return open_source(given, encoding, role_columns).stream()
 
 
 def is_one_file(given: Any) -> bool:
-    """Whether this is the path of one file, existing or not: no data frame, folder or pattern."""
+    """Whether this is the path of one file, and not a data frame, folder or pattern. The file need not exist."""
     return open_source(given).is_one_file
 
 
 def format_in(path: Path, encoding: str | None = None) -> FileFormat:
-    """The format of the file at `path`, or of the first file of a folder or pattern."""
+    """Return the format of the file at `path`, or of the first file of a folder or pattern."""
     return file_sets.source_files_of(path, encoding)[0].file_format
 
 
 def column_names(path: Path, file_format: FileFormat) -> list[str]:
-    """The columns of a file, without reading its rows where the format allows it."""
+    """Return the column names of a file. Its rows are not read if the format allows that."""
     return list(SourceFile(path, str(path), file_format).schema().names)
 
 
 def read_columns(path: Path, file_format: FileFormat, names: list[str]) -> pa.Table:
-    """These columns of a file."""
+    """Return these columns of a file."""
     stream = streams.of_source_files([SourceFile(path, str(path), file_format)])
     return pa.Table.from_batches(stream.batches(names), pa.schema([stream.schema.field(name) for name in names]))
 
 
 def unreadable(path: Path, file_format: FileFormat) -> RequestError:
-    """The error for a file that could not be read."""
+    """Return the error for a file that could not be read."""
     return RequestError(f"{path} {file_format.open(path, str(path)).read_error()}")
 
 
@@ -98,16 +99,16 @@ def unreadable(path: Path, file_format: FileFormat) -> RequestError:
 
 
 def batches_to_file(batches: Iterable[pa.RecordBatch], schema: pa.Schema, path: Path, file_format: FileFormat) -> None:
-    """Write a table to a file that exists already, so that it has its permissions before it has content."""
+    """Write a table to a file that already exists, so that its permissions are set before it has content."""
     file_format.write(batches, schema, path)
 
 
 def require_other(target: Path, sources: Iterable[Any]) -> None:
-    """Refuse to write a file over, or among, the files that the run reads, whatever name is used for them."""
+    """Raise a RequestError if `target` is one of the files that the run reads, or would become one. Links are followed."""
     for source in (Path(source) for source in sources if isinstance(source, (str, os.PathLike))):
         if file_sets.is_many(source):
             if file_sets.would_hold(source, target):
-                message = f"{target} would be among the files that the release is made from. Choose another place for it."
+                message = f"{target} would be among the files that kohort reads ({source}). Choose another folder for it."
                 raise RequestError(message)
         elif target.exists() and source.exists() and target.samefile(source):
-            raise RequestError(f"{target} is what the release is made from. Choose another name for it.")
+            raise RequestError(f"{target} is a file that kohort reads in this run. Choose another name for the output.")

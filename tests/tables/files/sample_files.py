@@ -1,4 +1,4 @@
-"""Files of every kind, good and bad, written by plain Python."""
+"""Valid and damaged files of every format, written without kohort."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-RARE = "Xanthippe-4711"  # planted; must not turn up where it does not belong
+RARE = "Xanthippe-4711"  # a planted value that must not appear in messages or releases
 PACKED = {".gz": "gzip", ".zst": "zstd"}
 
 
 def write_csv(path: Path, names, rows, delimiter=",", newline="\n"):
-    """By hand, so that an empty cell and a quoted empty one differ."""
+    """Write CSV without a library, so that an empty cell and a quoted empty cell differ."""
 
     def cell(value):
         if value is None:
@@ -74,10 +74,10 @@ pq.write_table(pa.table({"a": [RARE]}), PARQUET)
 BAD = {
     "empty.csv": (b"", "empty"),
     "bom.csv": (b"\xef\xbb\xbf", "empty"),
-    "blank.csv": (b"\n\n\n", "header"),
-    "long row.csv": (f"a,b\n1,2\n3,{RARE},5\n".encode(), "line 3 has 3 fields where the header has 2"),
-    "short row.csv": (f"a;b;c\n1;2;3\n\n{RARE};5\n".encode(), "line 4 has 2 fields where the header has 3"),
-    "late row.csv": ((GOOD + f"{RARE}\n").encode(), "line 3002 has 1 fields where the header has 2"),
+    "blank.csv": (b"\n\n\n", "the first line is empty"),
+    "long row.csv": (f"a,b\n1,2\n3,{RARE},5\n".encode(), "line 3 has 3 cells, but the header has 2.*contains a comma"),
+    "short row.csv": (f"a;b;c\n1;2;3\n\n{RARE};5\n".encode(), "line 4 has 2 cells, but the header has 3.*contains a semicolon"),
+    "late row.csv": ((GOOD + f"{RARE}\n").encode(), "line 3002 has 1 cell, but the header has 2"),
     "open quote.csv": (f'a,b\n1,"x\n{RARE},2\n'.encode(), "quote"),
     "stray quote.csv": (f'a,b\n1,"x\n{RARE},"y"\n3,z\n'.encode(), "quote"),
     "latin.csv": (GOOD.encode() + b"1,\xe9\n", "line 3002 is not UTF-8 text.*--encoding latin-1"),
@@ -85,14 +85,14 @@ BAD = {
     "binary.csv": (bytes(range(256)) * 9, "not a text file"),
     "zeros.txt": (bytes(999), "not a text file"),
     "numbers.csv": (bytes(range(1, 9)) * 2 + bytes([0, 10]) * 9, "not a text file"),
-    "gzipped.csv": (ZIPPED, "gzip data. End its name in .gz"),
+    "gzipped.csv": (ZIPPED, "compressed with gzip. Add .gz to the end of its name"),
     "sheet.csv": (b"PK\x03\x04" + bytes(99), "spreadsheet"),
     "half a letter.csv": (b"\xff\xfe" + GOOD.encode("utf-16-le")[:-1], "line 3001 is not UTF-16 text"),
     "twice.csv": (b"a,b,a\n1,2,3\n", r"same name \(columns 1, 3\)"),
     "twice without rows.csv": (b"a,b,a\n", r"same name \(columns 1, 3\)"),
     "twice, and nothing else.csv": (b"a,b,a", r"same name \(columns 1, 3\)"),
     "cut.csv.gz": (ZIPPED[:-9], "gzip"),
-    "harmed.csv.gz": (ZIPPED[:10] + b"\x07" + ZIPPED[11:], "gzip"),  # no such kind of block
+    "harmed.csv.gz": (ZIPPED[:10] + b"\x07" + ZIPPED[11:], "gzip"),  # there is no block of this type
     "wrong sum.csv.gz": (ZIPPED[:-8] + bytes(4) + ZIPPED[-4:], "gzip"),
     "plain.csv.gz": (GOOD.encode(), "gzip"),
     "cut.csv.zst": (ZSTD[:-9], "zstd"),
@@ -109,7 +109,7 @@ BAD = {
     "cut stream.arrow": (ARROW_STREAM[:-9], "Arrow"),
     "stream cut between messages.arrow": (ARROW_STREAM[:-8], "Arrow"),
     "twice.arrow": (arrow(pa.table([["x"], ["y"]], ["a", "a"]), pa.ipc.new_file), r"same name \(columns 1, 2\)"),
-    "packed.parquet.gz": (GOOD.encode(), "format"),
-    "table.xlsx": (GOOD.encode(), "format"),
+    "packed.parquet.gz": (GOOD.encode(), "Decompress the file"),
+    "table.xlsx": (GOOD.encode(), "Save the sheet as CSV"),
     "table": (GOOD.encode(), "format"),
 }

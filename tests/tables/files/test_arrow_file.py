@@ -1,4 +1,4 @@
-"""Arrow files: both formats, nothing hidden under missing cells."""
+"""Test Arrow files: both formats are read, and no value is hidden under a missing cell."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ HIDDEN = pa.array([False, True, False, False])
 
 
 def hiding() -> dict[str, pa.Array]:
-    """Arrays whose second cell is missing and holds the secret all the same."""
+    """Return arrays whose second cell is missing, but whose memory contains the secret."""
     texts, valid = pa.array(["a", SECRET.decode(), "b", "c"]), pa.py_buffer(b"\x0d")
     eight = pa.py_buffer(b"AAAAAAAA" + SECRET + b"BBBBBBBBCCCCCCCC")
-    places = pa.array([0, 1, 2, 3, 4], pa.int32())
+    offsets = pa.array([0, 1, 2, 3, 4], pa.int32())
     inner = pa.StructArray.from_arrays([texts], ["x"], mask=HIDDEN)
     return {
         "number": pa.Array.from_buffers(pa.int64(), 4, [valid, eight]),
@@ -39,9 +39,9 @@ def hiding() -> dict[str, pa.Array]:
         "text": pa.Array.from_buffers(
             pa.string(), 4, [valid, pa.py_buffer(struct.pack("<5i", 0, 1, 9, 10, 11)), pa.py_buffer(b"a" + SECRET + b"bc")]
         ),
-        "list": pa.ListArray.from_arrays(places, texts, mask=HIDDEN),
+        "list": pa.ListArray.from_arrays(offsets, texts, mask=HIDDEN),
         "struct": inner,
-        "list of structs": pa.ListArray.from_arrays(places, inner),
+        "list of structs": pa.ListArray.from_arrays(offsets, inner),
         "struct of structs": pa.StructArray.from_arrays([inner], ["y"], mask=HIDDEN),
         "dictionary": pa.DictionaryArray.from_arrays(pa.array([0, None, 2, 3]), texts),
     }
@@ -49,8 +49,8 @@ def hiding() -> dict[str, pa.Array]:
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow"])
 @pytest.mark.parametrize("kind", hiding())
-def test_what_lies_under_a_missing_cell_is_not_in_the_file(tmp_path, kind, suffix):
-    """Arrow writes memory as it stands."""
+def test_values_under_missing_cells_are_not_in_the_file(tmp_path, kind, suffix):
+    """Arrow writes its memory to the file unchanged."""
     column = hiding()[kind]
     source = pa.table({"q": [1, 1, 2, 2], "s": column})
     target = tmp_path / f"out.{suffix}"
@@ -61,13 +61,13 @@ def test_what_lies_under_a_missing_cell_is_not_in_the_file(tmp_path, kind, suffi
     kh.anonymize(source, quasi="q", sensitive="s", k=2, keep_order=True, output=target)
     assert SECRET not in target.read_bytes()
     if suffix == "arrow":
-        told = tables.read(target)[0].column("s")
-        assert (told.type, told.to_pylist()) == (column.type, column.to_pylist())
+        published = tables.read(target)[0].column("s")
+        assert (published.type, published.to_pylist()) == (column.type, column.to_pylist())
 
 
 @pytest.mark.parametrize("kind", ["dictionary", "list of dictionary", "struct of dictionary", "text"])
-def test_an_arrow_release_of_several_batches(tmp_path, monkeypatch, kind):
-    """The file format takes one dictionary a column."""
+def test_arrow_release_of_several_batches(tmp_path, monkeypatch, kind):
+    """The file format has one dictionary for each column."""
     monkeypatch.setattr("kohort.publishing.published_rows.ROWS_AT_ONCE", 3)
     texts = pa.array(list("abcabcd"))
     column = {
@@ -78,13 +78,13 @@ def test_an_arrow_release_of_several_batches(tmp_path, monkeypatch, kind):
     }[kind]
     table = pa.table({"q": [1, 1, 2, 2, 3, 3, 4], "s": column})
     kh.anonymize(table, quasi="q", sensitive="s", k=2, keep_order=True, output=tmp_path / "out.arrow")
-    told = tables.read(tmp_path / "out.arrow")[0].column("s")
-    assert (told.type, told.to_pylist()) == (column.type, column.to_pylist())
+    published = tables.read(tmp_path / "out.arrow")[0].column("s")
+    assert (published.type, published.to_pylist()) == (column.type, column.to_pylist())
 
 
 @pytest.mark.parametrize("rows", [1, 3, 1000])
-def test_batches_may_bring_dictionaries_of_their_own(tmp_path, rows):
-    """The disk engine publishes batch by batch; a file has one dictionary a column, to which batches may only add."""
+def test_batches_may_have_different_dictionaries(tmp_path, rows):
+    """The disk engine writes batches. A file has one dictionary for each column, and batches can only add values to it."""
     cells = [None if number % 7 == 3 else f"v{number * 5 % 11}" for number in range(40)]
     schema = pa.schema([("a", pa.dictionary(pa.int32(), pa.string())), ("n", pa.int64())])
     batches = []
@@ -99,14 +99,14 @@ def test_batches_may_bring_dictionaries_of_their_own(tmp_path, rows):
     assert read.column("n").to_pylist() == list(range(40))
 
 
-def test_the_disk_engine_keeps_the_order_of_rows_in_an_arrow_file(tmp_path):
+def test_disk_engine_keeps_order_of_rows_in_arrow_file(tmp_path):
     ages = sorted(number * 7919 % 500 for number in range(4_000))
     table = pa.table({"age": ages, "s": [f"s{number % 5}" for number in range(4_000)]})
     pq.write_table(table, tmp_path / "in.parquet", row_group_size=300)
-    asked: dict[str, Any] = {"quasi": "age", "sensitive": "s", "k": 5, "method": "mondrian", "keep_order": True, "seed": 1}
-    release = kh.anonymize(tmp_path / "in.parquet", engine="disk", output=tmp_path / "out.arrow", **asked)
+    settings: dict[str, Any] = {"quasi": "age", "sensitive": "s", "k": 5, "method": "mondrian", "keep_order": True, "seed": 1}
+    release = kh.anonymize(tmp_path / "in.parquet", engine="disk", output=tmp_path / "out.arrow", **settings)
     assert release.evidence.passed
-    memory = kh.anonymize(tmp_path / "in.parquet", engine="memory", output=tmp_path / "memory.arrow", **asked)
+    memory = kh.anonymize(tmp_path / "in.parquet", engine="memory", output=tmp_path / "memory.arrow", **settings)
     assert memory.evidence.passed
     both = [tables.read(tmp_path / name)[0].column("age").cast(pa.string()).to_pylist() for name in ("out.arrow", "memory.arrow")]
     assert both[0] == both[1]

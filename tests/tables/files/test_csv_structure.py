@@ -1,4 +1,4 @@
-"""Quotes at the border of a block."""
+"""Test quotes at the end of a block."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from kohort.tables.files import csv_structure as csv_rows
 
 
 @pytest.mark.parametrize("shift", range(8))
-def test_a_quote_at_the_border_of_a_block(tmp_path, monkeypatch, shift):
-    """An inch mark inside a cell is no opening quote, wherever the reader's blocks begin."""
+def test_quote_inside_a_cell_does_not_open_a_quoted_cell(tmp_path, monkeypatch, shift):
+    """The result does not depend on where the reader's blocks begin."""
     monkeypatch.setattr(csv_text, "BLOCK", 32)
     monkeypatch.setattr(csv_rows, "PIECE", 32)
     (tmp_path / "in.csv").write_text("a,b\n" + "1,xxxx\n" * 3 + "x" * shift + ',5" disk\n1,"q,""r"""\n2,z\n', encoding="utf-8")

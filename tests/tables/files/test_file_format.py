@@ -1,4 +1,4 @@
-"""The format that a file's name asks for."""
+"""Test which format a file name selects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kohort.tables.tables import CsvFormat
 
 
 @pytest.mark.parametrize(
-    ("name", "source", "form"),
+    ("name", "source", "expected"),
     [
         ("a.csv", ",", CsvFormat()),
         ("a.CSV", "\t", CsvFormat()),
@@ -29,11 +29,36 @@ from kohort.tables.tables import CsvFormat
         ("a.feather", ",", ArrowFormat()),
     ],
 )
-def test_a_name_asks_for_a_format(name, source, form):
-    assert tables.format_of(Path(name), CsvFormat(source)) == form
+def test_format_of_file_name(name, source, expected):
+    assert tables.format_of(Path(name), CsvFormat(source)) == expected
 
 
-@pytest.mark.parametrize("name", ["a", "a.gz", "a.xlsx", "a.parquet.gz", "a.arrow.zst", "csv", ".csv.gz.gz"])
-def test_a_name_that_asks_for_none(name):
-    with pytest.raises(RequestError, match="does not say a format"):
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("a", "cannot find the format of 'a'.*Add the ending.*for example .csv"),
+        ("a.gz", "cannot find the format of 'a.gz'.*for example .csv.gz"),
+        ("a.xlsx", "cannot write .xlsx files.*Change the end of the file name"),
+        ("a.parquet.gz", "cannot write .parquet.gz files.*Write a .parquet file"),
+        ("a.arrow.zst", "cannot write .arrow.zst files.*Write a .arrow file"),
+        ("csv", "cannot find the format of 'csv'"),
+        (".csv.gz.gz", "cannot write .gz.gz files"),
+    ],
+)
+def test_file_name_without_known_format_is_rejected(name, message):
+    with pytest.raises(RequestError, match=message):
         tables.format_of(Path(name))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("a.dta", "cannot read .dta files.*CSV .*Parquet .*Arrow.*Export the table as CSV"),
+        ("a.xlsx", "cannot read .xlsx files.*Save the sheet as CSV"),
+        ("a.parquet.gz", "cannot read .parquet.gz files.*Decompress the file"),
+        ("a", "cannot find the format of 'a'.*Add the ending"),
+    ],
+)
+def test_source_name_without_known_format_is_rejected(name, message):
+    with pytest.raises(RequestError, match=message):
+        tables.read(Path(name))

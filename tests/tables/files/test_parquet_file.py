@@ -1,4 +1,4 @@
-"""Parquet files keep types and no values that no row holds."""
+"""Test that Parquet files keep types, and contain no values that occur in no row."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def test_parquet_types_are_kept(tmp_path, kind):
     release = kh.anonymize(
         tmp_path / "in.parquet", quasi="q", sensitive="s", k=2, keep_order=True, output=tmp_path / "out.parquet"
     )
-    told = pq.read_table(tmp_path / "out.parquet").column("s")
-    assert told.type == release.table.schema.field("s").type == table.schema.field("s").type
-    assert str(told.to_pylist()) == str(table.column("s").to_pylist())
+    published = pq.read_table(tmp_path / "out.parquet").column("s")
+    assert published.type == release.table.schema.field("s").type == table.schema.field("s").type
+    assert str(published.to_pylist()) == str(table.column("s").to_pylist())
 
 
-def test_values_that_no_row_holds_are_not_in_the_file(tmp_path):
+def test_values_of_no_row_are_not_in_the_file(tmp_path):
     frame = pd.DataFrame({"q": [1, 1, 2, 2], "s": pd.Categorical(["a", "b", "a", "b"], ["a", "b", RARE]), "id": [RARE] * 4})
     frame.attrs["note"] = RARE
     table = pa.Table.from_pandas(frame)

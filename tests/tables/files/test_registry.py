@@ -1,4 +1,4 @@
-"""A new file format is one class and one line: a toy format, JSON lines, is registered here and goes through everything."""
+"""Test that a new file format needs only one class: a toy format, JSON lines, is registered here and used everywhere."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ KNOWN = dict(FORMATS)
 
 
 class JsonLines(FileFormat):
-    """One JSON object a line."""
+    """Each line is one JSON object."""
 
     name = "jsonl"
     title = "JSON lines"
@@ -61,7 +61,7 @@ def _load(path: Path) -> pa.Table:
 
 @pytest.fixture
 def source(tmp_path, monkeypatch) -> Path:
-    """A file of the toy format, which is registered as long as the test runs."""
+    """A file of the toy format. The format is registered while the test runs."""
     monkeypatch.setitem(FORMATS, JsonLines.name, JsonLines)
     return put(tmp_path / "in.jsonl", TABLE)
 
@@ -77,43 +77,43 @@ def put(path: Path, table: pa.Table) -> Path:
 
 
 @pytest.mark.parametrize("engine", ["memory", "disk", "auto"])
-def test_a_release_in_a_new_format_is_that_of_parquet(source, tmp_path, engine):
-    asked = {**REQUEST, "engine": engine, "keep_order": True}
-    release = kh.anonymize(source, output=tmp_path / "out.jsonl", **asked)
+def test_release_in_new_format_equals_release_in_parquet(source, tmp_path, engine):
+    settings = {**REQUEST, "engine": engine, "keep_order": True}
+    release = kh.anonymize(source, output=tmp_path / "out.jsonl", **settings)
     assert release.evidence.passed
-    kh.anonymize(put(tmp_path / "in.parquet", TABLE), output=tmp_path / "out.parquet", **asked)
+    kh.anonymize(put(tmp_path / "in.parquet", TABLE), output=tmp_path / "out.parquet", **settings)
     expected = pq.read_table(tmp_path / "out.parquet")
     assert _load(tmp_path / "out.jsonl").to_pylist() == expected.to_pylist()
-    assert release.summary()["loss"] == kh.anonymize(TABLE, **{**asked, "engine": "memory"}).summary()["loss"]
+    assert release.summary()["loss"] == kh.anonymize(TABLE, **{**settings, "engine": "memory"}).summary()["loss"]
 
 
 @pytest.mark.parametrize("engine", ["memory", "disk"])
 @pytest.mark.parametrize("pair", ["jsonl to csv", "csv to jsonl", "parquet to jsonl"])
-def test_from_and_to_other_formats(source, tmp_path, engine, pair):
+def test_conversion_from_and_to_other_formats(source, tmp_path, engine, pair):
     first, _, last = pair.partition(" to ")
     given = put(tmp_path / f"in.{first}", TABLE)
     assert given.parent == source.parent
     assert kh.anonymize(given, output=tmp_path / f"out.{last}", engine=engine, **REQUEST).evidence.rows == ROWS
 
 
-def test_audit_and_inspect(source, tmp_path):
+def test_audit_and_inspect_of_new_format(source, tmp_path):
     kh.anonymize(source, output=tmp_path / "out.jsonl", **REQUEST)
-    asked: dict[str, Any] = {"quasi": ["age", "city"], "sensitive": "disease", "k": 3}
-    assert not kh.audit(source, **asked).passed
-    found = kh.audit(tmp_path / "out.jsonl", **asked)
+    settings: dict[str, Any] = {"quasi": ["age", "city"], "sensitive": "disease", "k": 3}
+    assert not kh.audit(source, **settings).passed
+    found = kh.audit(tmp_path / "out.jsonl", **settings)
     assert (found.passed, found.k >= 3, found.rows) == (True, True, ROWS)
-    looked = kh.inspect(source)
-    assert [one.name for one in looked.profiles] == TABLE.column_names
-    assert looked.rows == ROWS
+    inspection = kh.inspect(source)
+    assert [one.name for one in inspection.profiles] == TABLE.column_names
+    assert inspection.rows == ROWS
 
 
 @pytest.mark.parametrize("engine", ["memory", "disk"])
-def test_a_folder(source, tmp_path, engine):
+def test_folder_of_new_format(source, tmp_path, engine):
     for number in range(3):
         put(tmp_path / "visits" / f"year={2020 + number}" / "part.jsonl", TABLE.slice(20 * number, 20))
     (tmp_path / "visits" / "README.txt").write_text("notes", encoding="utf-8")
     (tmp_path / "visits" / "a.csv").write_text("a,b", encoding="utf-8")
-    with pytest.raises(RequestError, match=r"several kinds \(3 JSON lines and 1 CSV\)"):
+    with pytest.raises(RequestError, match=r"several formats \(3 JSON lines and 1 CSV\)"):
         tables.read(tmp_path / "visits")
     (tmp_path / "visits" / "a.csv").unlink()
     table, origin = tables.read(tmp_path / "visits")
@@ -128,11 +128,11 @@ def test_a_folder(source, tmp_path, engine):
 
 
 @pytest.mark.parametrize("engine", ["memory", "disk"])
-def test_a_changed_cell_is_found_in_the_written_file(source, tmp_path, monkeypatch, engine):
-    honest = JsonLines.write
+def test_audit_finds_changed_cell_in_written_file(source, tmp_path, monkeypatch, engine):
+    original = JsonLines.write
 
     def write(self: JsonLines, batches: Iterable[pa.RecordBatch], schema: pa.Schema, path: Path) -> None:
-        honest(self, batches, schema, path)
+        original(self, batches, schema, path)
         first, _, rest = path.read_text(encoding="utf-8").partition("\n")
         path.write_text(json.dumps({**json.loads(first), "disease": RARE}) + "\n" + rest, encoding="utf-8")
 
@@ -143,11 +143,11 @@ def test_a_changed_cell_is_found_in_the_written_file(source, tmp_path, monkeypat
     assert not (tmp_path / "out.jsonl").exists()
 
 
-def test_a_written_file_that_cannot_be_read_back(source, tmp_path, monkeypatch):
-    honest = JsonLines.write
+def test_written_file_that_cannot_be_read_is_not_published(source, tmp_path, monkeypatch):
+    original = JsonLines.write
 
     def write(self: JsonLines, batches: Iterable[pa.RecordBatch], schema: pa.Schema, path: Path) -> None:
-        honest(self, batches, schema, path)
+        original(self, batches, schema, path)
         path.write_bytes(path.read_bytes()[:-3])
 
     monkeypatch.setattr(JsonLines, "write", write)
@@ -156,7 +156,7 @@ def test_a_written_file_that_cannot_be_read_back(source, tmp_path, monkeypatch):
     assert not (tmp_path / "out.jsonl").exists()
 
 
-def test_errors_hold_no_cells(source):
+def test_errors_contain_no_cells(source):
     source.write_text('{"age": 1, "city": "' + RARE, encoding="utf-8")
     for call in (
         tables.read,
@@ -168,7 +168,7 @@ def test_errors_hold_no_cells(source):
         assert RARE not in str(caught.value)
 
 
-def test_spark_names_what_it_can_write(source, tmp_path):
+def test_spark_error_names_formats_that_spark_can_write(source, tmp_path):
     with pytest.raises(
         RequestError, match=r"Spark writes folders of Parquet or CSV files\. Name the release \.parquet or \.csv\."
     ):
@@ -179,17 +179,17 @@ def test_messages_name_every_format(source, tmp_path):
     with pytest.raises(RequestError, match=r"\.csv.*\.parquet.*\.arrow.*\.jsonl"):
         tables.format_of(Path("release.unknown"))
     (tmp_path / "in.csv").write_bytes(b"\0\1\2\3")
-    with pytest.raises(RequestError, match="Give a file of text, Parquet, Arrow or JSON lines"):
+    with pytest.raises(RequestError, match="kohort can read text, Parquet, Arrow and JSON lines files"):
         tables.read(tmp_path / "in.csv")
     assert source.exists()
 
 
-# --- detected once
+# --- formats are detected once
 
 
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "parquet", "arrow", "jsonl", "folder"])
 @pytest.mark.parametrize("call", ["memory", "disk", "auto", "inspect", "audit", "table"])
-def test_a_file_is_detected_once(source, tmp_path, monkeypatch, suffix, call):
+def test_format_of_a_file_is_detected_once(source, tmp_path, monkeypatch, suffix, call):
     if suffix == "folder":
         given = tmp_path / "in"
         for number in range(3):
@@ -217,14 +217,14 @@ def test_a_file_is_detected_once(source, tmp_path, monkeypatch, suffix, call):
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow", "jsonl"])
-def test_a_file_that_changes_after_it_was_detected_is_refused(source, tmp_path, suffix):
+def test_file_that_changes_after_detection_is_rejected(source, tmp_path, suffix):
     path = put(tmp_path / f"changing.{suffix}", TABLE)
     assert source.exists()
     opened = tables.open_source(path)
     assert opened.read().num_rows == ROWS
     put(path, TABLE.slice(3))
     for call in (opened.read, lambda: list(opened.stream().batches())):
-        with pytest.raises(RequestError, match="was changed while it was read"):
+        with pytest.raises(RequestError, match="was changed while kohort read it"):
             call()
     assert tables.open_source(path).read().num_rows == ROWS - 3
 
@@ -232,7 +232,7 @@ def test_a_file_that_changes_after_it_was_detected_is_refused(source, tmp_path, 
 # --- the registry
 
 
-def test_formats_do_not_overlap():
+def test_formats_have_distinct_suffixes():
     suffixes = [suffix for file_format in KNOWN.values() for suffix in file_format.suffixes]
     assert len(set(suffixes)) == len(suffixes)
     for name, file_format in KNOWN.items():
@@ -246,6 +246,6 @@ def test_formats_do_not_overlap():
     assert len({file_format() for file_format in KNOWN.values()}) == len(KNOWN)
 
 
-def test_a_source_shows_no_cells():
+def test_repr_of_source_contains_no_cells():
     assert repr(tables.open_source(pa.table({"q": [RARE]}))) == "Source(Table)"
     assert repr(tables.open_source("a.csv")) == "Source('a.csv')"

@@ -1,4 +1,4 @@
-"""Sizes of batches and of dictionaries."""
+"""Test the sizes of batches and dictionaries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MIB = 1 << 20
 
 
 @pytest.mark.parametrize(("group", "large"), [(1 << 16, 1 << 27), (1 << 20, 1 << 10)])
-def test_many_rows(tmp_path, monkeypatch, group, large):
+def test_batches_of_a_long_table_have_the_largest_size(tmp_path, monkeypatch, group, large):
     monkeypatch.setattr(arrow_ipc, "LARGE", large)
     rows = 2 * shapes.ROWS_AT_ONCE + 5
     table = pa.table({"q": pa.array(np.arange(rows) % 997, pa.int16()), "s": pa.array(np.arange(rows))})
@@ -33,12 +33,16 @@ def test_many_rows(tmp_path, monkeypatch, group, large):
         assert 0.99 < stream.size_in_memory / table.nbytes < 1.2
 
 
-WIDE = {"alike": [3000] * 15_000, "the last are long": [2] * 60_000 + [40_000] * 1200, "one is long": [2] * 5000 + [40 * MIB]}
+WIDE = {
+    "same length": [3000] * 15_000,
+    "the last are long": [2] * 60_000 + [40_000] * 1200,
+    "one is long": [2] * 5000 + [40 * MIB],
+}
 
 
 @pytest.mark.parametrize("lengths", WIDE)
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "table"])
-def test_wide_text(tmp_path, monkeypatch, kind, lengths):
+def test_batches_of_long_text_are_small(tmp_path, monkeypatch, kind, lengths):
     monkeypatch.setattr(arrow_ipc, "LARGE", MIB)
     table = wide(WIDE[lengths])
     if kind == "parquet":
@@ -48,11 +52,13 @@ def test_wide_text(tmp_path, monkeypatch, kind, lengths):
             sink.write_table(table)
     stream = tables.open_stream(table if kind == "table" else tmp_path / f"in.{kind}")
     assert together(stream).equals(table)
-    assert lengths != "alike" or stream.size_in_memory >= table.nbytes
-    assert [batch.num_rows for batch in stream.batches(["q"])] == [table.num_rows], "what is not asked for counts"
+    assert lengths != "same length" or stream.size_in_memory >= table.nbytes
+    assert [batch.num_rows for batch in stream.batches(["q"])] == [table.num_rows], (
+        "columns that are not read must not make batches smaller"
+    )
 
 
-def test_a_dictionary_that_is_larger_than_a_batch():
+def test_dictionary_larger_than_a_batch():
     texts = pa.array([f"{number:0400}" for number in range(100_000)])
     table = pa.table({"s": pa.DictionaryArray.from_arrays(pa.array(np.arange(300_000) % 100_000, pa.int32()), texts)})
     assert len(list(tables.open_stream(table).batches())) == 2

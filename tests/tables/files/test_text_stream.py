@@ -1,4 +1,4 @@
-"""CSV text read batch by batch."""
+"""Test reading CSV text in batches."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ CELLS = ["a", "", '""', '"x\ny"', '"say ""hi"""', '5" disk', "Renée", '"u\r\nv;
 
 
 def text_of(columns: int, delimiter: str = ",", newline: str = "\n") -> str:
-    """Rows of all kinds of cells, each beside each other one."""
+    """Return CSV text in which every cell of CELLS is next to every other."""
     rows = ([CELLS[(number // len(CELLS) ** place + place) % len(CELLS)] for place in range(columns)] for number in range(1000))
     header = delimiter.join(f"column {number}" for number in range(columns))
     return newline.join([header, *(delimiter.join(row) for row in rows)]) + newline
 
 
-CSV: dict[str, tuple[str, str, str | None]] = {  # name: text, encoding, what is declared
+CSV: dict[str, tuple[str, str, str | None]] = {  # name: text, encoding, declared encoding
     "plain.csv": (text_of(3), "utf-8", None),
     "gzip.csv.gz": (text_of(3), "utf-8", None),
     "zstd.csv.zst": (text_of(3), "utf-8", None),
@@ -60,7 +60,7 @@ CSV: dict[str, tuple[str, str, str | None]] = {  # name: text, encoding, what is
 
 @pytest.mark.parametrize("piece", [777, 1 << 22])
 @pytest.mark.parametrize("name", CSV)
-def test_csv(tmp_path, monkeypatch, name, piece):
+def test_stream_of_csv_matches_read(tmp_path, monkeypatch, name, piece):
     monkeypatch.setattr(csv_rows, "PIECE", piece)
     text, encoding, declared = CSV[name]
     suffix = Path(name).suffix
@@ -71,7 +71,7 @@ def test_csv(tmp_path, monkeypatch, name, piece):
     if suffix not in tables.COMPRESSIONS and len(text) > 1000:
         assert stream.size_in_memory < 4 * tables.read(tmp_path / name, declared)[0].nbytes
     if piece == 777 and len(text) > 1000:
-        assert len(list(stream.batches())) > 5, "nothing was cut"
+        assert len(list(stream.batches())) > 5, "the file was not read in parts"
 
 
 @settings(max_examples=200, deadline=None)
@@ -81,8 +81,8 @@ def test_csv(tmp_path, monkeypatch, name, piece):
 @example("1,2,3\n" + "1,2\n" * 30 + '1,"\n', 2, "h1,h2")
 @example('"a",', 3, "h1,h2")
 @example("\n\n", 1, "h")
-def test_any_text_however_it_is_cut(body, piece, header):
-    """The same table, or the same refusal in the same words."""
+def test_result_does_not_depend_on_the_size_of_pieces(body, piece, header):
+    """The table is the same, or the error message is the same."""
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         path = Path(folder) / "in.csv"
         path.write_bytes(f"{header}\n{body}".encode())
@@ -93,22 +93,22 @@ def test_any_text_however_it_is_cut(body, piece, header):
     assert whole == found if isinstance(whole, str) else whole.equals(found)
 
 
-def test_a_missing_cell_that_ends_the_file_is_missing(tmp_path):
-    """Arrow takes it for empty text if the cell before was quoted."""
+def test_empty_cell_at_the_end_of_the_file_is_missing(tmp_path):
+    """Arrow reads it as empty text if the cell before is quoted."""
     (tmp_path / "in.csv").write_bytes(b'a,b\n"x",')
     assert tables.read(tmp_path / "in.csv")[0].to_pylist() == [{"a": "x", "b": None}]
     (tmp_path / "in.csv").write_bytes(b'a,b\n"x",""')
     assert tables.read(tmp_path / "in.csv")[0].to_pylist() == [{"a": "x", "b": ""}]
 
 
-def test_a_column_that_is_not_asked_for_hides_no_damage(tmp_path):
+def test_damage_in_a_column_that_is_not_read_is_found(tmp_path):
     (tmp_path / "in.csv").write_bytes(b"a,b\n1,x\n2,\xe9\n")
     with pytest.raises(RequestError, match="line 3 is not UTF-8"):
         list(tables.open_stream(tmp_path / "in.csv").batches(["a"]))
 
 
 @pytest.mark.parametrize(("columns", "cell"), [(["q", "s"], "x"), (["q"], "\n")])
-def test_long_rows(tmp_path, columns, cell):
+def test_very_long_rows_are_rejected(tmp_path, columns, cell):
     rows = ["1,a", f'1,"{cell * (7 * MIB)}"', "2,b", f'2,"{cell * (9 * MIB)}"', "3,c"]
     (tmp_path / "in.csv").write_text("\n".join(["q,s", *rows[:3]]), encoding="utf-8")
     whole = tables.read(tmp_path / "in.csv")[0]
@@ -116,14 +116,14 @@ def test_long_rows(tmp_path, columns, cell):
     assert pa.Table.from_batches(stream.batches(columns)).equals(whole.select(columns))
     (tmp_path / "in.csv").write_text("\n".join(["q,s", *rows]), encoding="utf-8")
     for call in (tables.read, lambda source: list(tables.open_stream(source).batches(columns))):
-        with pytest.raises(RequestError, match="row 4 has more than 8 MiB"):
+        with pytest.raises(RequestError, match="row 4 is longer than 8 MiB"):
             call(tmp_path / "in.csv")
     (tmp_path / "in.csv").write_text(f"q,s\n1,{'x' * (2 * csv_text.BLOCK + csv_rows.PIECE)}", encoding="utf-8")
-    with pytest.raises(RequestError, match=r"a row is longer than 16 MiB|row 1 has more than 8 MiB"):
+    with pytest.raises(RequestError, match=r"a row is longer than 16 MiB|row 1 is longer than 8 MiB"):
         list(tables.open_stream(tmp_path / "in.csv").batches(columns))
 
 
-def test_a_pass_that_is_left_leaves_nothing_running(tmp_path, monkeypatch):
+def test_closing_a_stream_ends_its_threads(tmp_path, monkeypatch):
     monkeypatch.setattr(csv_rows, "PIECE", 1000)
     (tmp_path / "in.csv").write_text(text_of(3), encoding="utf-8")
     open_files = Path("/proc/self/fd")
@@ -136,17 +136,17 @@ def test_a_pass_that_is_left_leaves_nothing_running(tmp_path, monkeypatch):
     assert not files or len([*open_files.iterdir()]) == files
 
 
-def test_few_parts_of_a_file_are_in_memory(tmp_path, monkeypatch):
+def test_only_few_parts_of_a_file_are_in_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(csv_rows, "PIECE", 200)
     (tmp_path / "in.csv").write_text(text_of(3), encoding="utf-8")
-    honest, cut = csv_rows.whole_rows, []
+    original, parts = csv_rows.whole_rows, []
 
     def counted(*arguments: object) -> Iterator[tuple[bytes, bool]]:
-        for part in honest(*arguments):  # type: ignore[arg-type]
-            cut.append(part)
+        for part in original(*arguments):  # type: ignore[arg-type]
+            parts.append(part)
             yield part
 
     monkeypatch.setattr(csv_rows, "whole_rows", counted)
     for taken, _batch in enumerate(tables.open_stream(tmp_path / "in.csv").batches(), start=1):
-        assert len(cut) <= taken + csv_table.PARSED_AT_ONCE
-    assert len(cut) > 50
+        assert len(parts) <= taken + csv_table.PARSED_AT_ONCE
+    assert len(parts) > 50

@@ -1,4 +1,4 @@
-"""Arrow tables, batches and dictionaries."""
+"""Test Arrow tables, batches and dictionaries."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_arrow_columns_keep_their_type_and_cells(name, shape):
     assert made.column("carried").to_pylist() == ARROW[name].to_pylist()
 
 
-def test_an_empty_release_is_a_batch_too():
+def test_empty_release_of_a_record_batch_is_a_record_batch():
     table = pa.table({"age": AGES, "s": TEXTS})
     taken = frames.take_in(table.to_batches()[0])
     assert taken is not None
@@ -66,15 +66,17 @@ def dictionary(indices, values, kind=None, ordered=True):
 
 
 @pytest.mark.parametrize("ordered", [True, False])
-def test_a_carried_dictionary_keeps_its_order_and_loses_values_that_no_row_holds(ordered):
-    column = dictionary([2, 0, None, 2, 3, 4], ["c", RARE, "a", "c", None], ordered=ordered)  # one twice, one missing
+def test_unchanged_dictionary_keeps_its_order_and_drops_unused_values(ordered):
+    column = dictionary(
+        [2, 0, None, 2, 3, 4], ["c", RARE, "a", "c", None], ordered=ordered
+    )  # one value occurs twice, one is missing
     release = kh.anonymize(pa.table({"age": AGES, "s": column}), quasi="age", sensitive="s", k=2, keep_order=True).table
     assert release["s"].to_pylist() == ["a", "c", None, "a", "c", None]
     assert release["s"].type == column.type
     assert release["s"].chunk(0).dictionary.to_pylist() == ["c", "a"]
 
 
-def test_chunks_with_dictionaries_of_their_own():
+def test_chunks_with_different_dictionaries():
     column = pa.chunked_array(
         [dictionary([1, 0], ["c", "a"]), dictionary([2, 0], ["b", RARE, "c"]), dictionary([], pa.array([None], pa.string()))]
     )
@@ -85,7 +87,7 @@ def test_chunks_with_dictionaries_of_their_own():
     assert published_rows._one_chunk(pa.chunked_array([], column.type), np.arange(0)).to_pylist() == []
 
 
-def test_a_dictionary_loses_what_only_withheld_rows_hold():
+def test_dictionary_drops_values_of_suppressed_rows():
     made = published_rows._one_chunk(pa.chunked_array([dictionary([0, 1, 2], ["c", RARE, "a"])]), np.array([2, 0]))
     assert made.dictionary.to_pylist() == ["c", "a"]
     assert published_rows._carry(made, np.array([2, 0])).to_pylist() == ["a", "c"]
@@ -93,16 +95,16 @@ def test_a_dictionary_loses_what_only_withheld_rows_hold():
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_any_dictionary_is_reduced_to_what_rows_hold(data):
+def test_any_dictionary_is_reduced_to_the_values_of_its_rows(data):
     values = data.draw(st.lists(st.none() | st.sampled_from("abcdef"), min_size=1, max_size=8))
-    cells = st.lists(st.none() | st.integers(0, len(values) - 1), max_size=8)
-    chunks = data.draw(st.lists(cells, min_size=1, max_size=3))
-    column = pa.chunked_array([dictionary(cell, pa.array(values, pa.string())) for cell in chunks])
+    indices = st.lists(st.none() | st.integers(0, len(values) - 1), max_size=8)
+    chunks = data.draw(st.lists(indices, min_size=1, max_size=3))
+    column = pa.chunked_array([dictionary(chunk, pa.array(values, pa.string())) for chunk in chunks])
     rows = data.draw(st.lists(st.integers(0, len(column) - 1), unique=True)) if len(column) else []
     made = published_rows._one_chunk(column, np.array(rows, np.int64))
-    told = column.to_pylist()
-    assert published_rows._carry(made, np.array(rows, np.int64)).to_pylist() == [told[row] for row in rows]
-    held = {told[row] for row in rows}
+    cells = column.to_pylist()
+    assert published_rows._carry(made, np.array(rows, np.int64)).to_pylist() == [cells[row] for row in rows]
+    held = {cells[row] for row in rows}
     assert made.dictionary.to_pylist() == [value for value in dict.fromkeys(values) if value is not None and value in held]
 
 
@@ -120,7 +122,7 @@ NESTED = pa.dictionary(pa.int8(), pa.string())
         (pa.map_(pa.string(), NESTED), lambda text: [("k", text)]),
     ],
 )
-def test_a_dictionary_inside_other_types_loses_what_no_row_holds(tmp_path, kind, wrap):
+def test_dictionary_inside_nested_types_drops_unused_values(tmp_path, kind, wrap):
     cells = [wrap(text) for text in [*TEXTS, RARE]]
     column = pa.array(cells, frames.without_dictionaries(kind)).cast(kind)
     table = pa.table({"age": AGES, "s": column.slice(0, 6)})
@@ -131,7 +133,7 @@ def test_a_dictionary_inside_other_types_loses_what_no_row_holds(tmp_path, kind,
     assert RARE.encode() not in (tmp_path / "out.parquet").read_bytes()
 
 
-def test_notes_beside_nested_fields_stay_behind():
+def test_metadata_of_nested_fields_are_dropped():
     inner = pa.field("item", pa.string(), metadata={"values": RARE})
     kind = pa.list_(pa.field("item", pa.struct([inner]), metadata={"values": RARE}))
     taken = frames.take_in(pa.table({"s": pa.array([[{"item": "a"}]], kind)}))
@@ -146,13 +148,13 @@ def test_notes_beside_nested_fields_stay_behind():
     assert RARE.encode() not in taken[0].schema.serialize().to_pybytes()
 
 
-def test_nothing_lies_under_a_missing_struct():
+def test_values_under_a_missing_struct_are_dropped():
     hidden = pa.StructArray.from_arrays(
         [pa.array([RARE, "a", "b", "c"])], names=["x"], mask=pa.array([True, False, False, False])
     )
     release = kh.anonymize(pa.table({"q": [1, 1, 2, 2], "s": hidden}), quasi="q", sensitive="s", k=2, keep_order=True).table
     assert release["s"].to_pylist() == [None, {"x": "a"}, {"x": "b"}, {"x": "c"}]
-    assert RARE not in release["s"].combine_chunks().field("x").to_pylist()  # field() does not look at the struct's own gaps
+    assert RARE not in release["s"].combine_chunks().field("x").to_pylist()  # field() ignores which structs are missing
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, release.schema) as writer:
         writer.write_table(release)
@@ -160,7 +162,7 @@ def test_nothing_lies_under_a_missing_struct():
 
 
 @pytest.mark.parametrize("kind", [pa.struct([]), pa.list_(pa.duration("s")), pa.list_(pa.struct([]))])
-def test_nested_types_that_no_file_gives_back_are_refused(kind):
+def test_nested_types_that_files_cannot_store_are_rejected(kind):
     table = pa.table({"q": [1, 1], "s": pa.nulls(2, kind)})
     with pytest.raises(RequestError, match="cannot be published unchanged"):
         kh.anonymize(table, quasi="q", sensitive="s", k=2)

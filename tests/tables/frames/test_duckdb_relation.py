@@ -1,4 +1,4 @@
-"""DuckDB relations."""
+"""Test DuckDB relations."""
 
 from __future__ import annotations
 
@@ -44,11 +44,13 @@ def test_duckdb_columns_keep_their_type_and_cells(kind):
         assert list(map(str, made.types)) == ["VARCHAR", kind]
         texts = '"a ""b"::VARCHAR'
         assert made.project(texts).fetchall() == source.project(texts).fetchall()
-        assert made.join(connection.sql("SELECT '0' AS age"), "age").select("age").fetchall(), "on the connection of the source"
+        assert made.join(connection.sql("SELECT '0' AS age"), "age").select("age").fetchall(), (
+            "the release must be on the connection of the source"
+        )
         assert connection.sql("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall() == []
 
 
-def test_a_duckdb_enum_keeps_its_order():
+def test_duckdb_enum_keeps_its_order():
     source = duckdb.sql(
         f"SELECT i // 2 AS age, list_extract(['a','b','c'], i % 3 + 1)::ENUM('c','{RARE}','b','a') e FROM range(6) t(i)"
     )
@@ -56,12 +58,12 @@ def test_a_duckdb_enum_keeps_its_order():
     assert list(map(str, through(source, rows=[0, 1]).types)) == ["VARCHAR", "ENUM('b', 'a')"]
 
 
-def test_a_duckdb_enum_of_missing_values_only():
+def test_duckdb_enum_with_only_missing_values_becomes_text():
     source = duckdb.sql("SELECT i // 2 AS age, NULL::ENUM('a') e FROM range(6) t(i)")
     assert list(map(str, through(source).types)) == ["VARCHAR", "VARCHAR"]
 
 
-def test_a_connection_that_finds_no_tables_of_python():
+def test_connection_that_does_not_find_python_variables():
     with duckdb.connect(config={"python_enable_replacements": "false"}) as connection:
         made = through(connection.sql("SELECT i // 2 AS age, 1.5::DECIMAL(3, 1) d FROM range(6) t(i)"))
         assert list(map(str, made.types)) == ["VARCHAR", "DECIMAL(3,1)"]
@@ -71,11 +73,11 @@ def test_a_connection_that_finds_no_tables_of_python():
 @pytest.mark.parametrize(
     "cell", ["'101'::BIT", "1::UHUGEINT", "TIMETZ '10:00:00+02'", f"{{'e': 'x'::ENUM('x', '{RARE}'), 'b': '1'::BIT}}"]
 )
-def test_types_of_duckdb_whose_values_arrow_changes(cell):
-    assert "does not fit into an Arrow table" in refused(duckdb.sql(f"SELECT {cell} AS c"))
+def test_duckdb_types_that_arrow_changes_are_rejected(cell):
+    assert "which Arrow cannot store" in refused(duckdb.sql(f"SELECT {cell} AS c"))
 
 
-def test_a_query_that_fails_says_no_cell():
+def test_error_of_a_failing_query_contains_no_cell():
     assert "polars LazyFrame" in refused(pl.LazyFrame({"a": [RARE]}).select(pl.col("a").cast(pl.Int64)))
     assert "DuckDB relation" in refused(duckdb.sql(f"SELECT a::INTEGER FROM (VALUES ('{RARE}')) t(a)"))
 

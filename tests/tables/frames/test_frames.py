@@ -1,4 +1,4 @@
-"""Data frames of every library: what comes back has the same types and cells."""
+"""Test that releases of data frames of every library keep types and cells."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ AGES = [20, 20, 30, 30, 40, 40]
 TEXTS = ["b", "a", None, "b", "a", "b"]
 
 
-def test_other_frames_have_no_index():
+def test_only_pandas_frames_have_index_names():
     assert frames.index_names(pl.DataFrame({"a": [1]})) == []
     assert frames.index_names(pa.table({"a": [1]})) == []
     assert frames.index_names("a.csv") == []
 
 
-# --- all that is left
+# --- frames of other libraries
 
 
-def test_frames_that_narwhals_wraps_come_back_wrapped():
+def test_release_of_narwhals_frame_is_a_narwhals_frame():
     made = through(nw.from_native(pd.DataFrame({"age": AGES, "s": pd.Series([1, None] * 3, dtype="Int8")})))
     assert isinstance(made, nw.DataFrame)
     assert made.to_native()["s"].dtype == "Int8"
@@ -47,7 +47,7 @@ def test_frames_that_narwhals_wraps_come_back_wrapped():
 @pytest.mark.parametrize(
     "make", [lambda: pd.DataFrame({"age": AGES, "s": "x"}), lambda: duckdb.sql("SELECT i // 2 AS age, 'x' s FROM range(6) t(i)")]
 )
-def test_the_way_of_frames_that_only_narwhals_knows(make):
+def test_frame_read_through_narwhals_keeps_its_class(make):
     source = make()
     taken = arrow_frames.take_other(source)
     assert taken is not None
@@ -58,13 +58,13 @@ def test_the_way_of_frames_that_only_narwhals_knows(make):
     assert nw.from_native(made).lazy().collect("pyarrow").to_native().column("s").to_pylist() == ["x"] * 6
 
 
-def test_a_frame_that_cannot_be_made_comes_back_as_a_table():
+def test_release_is_a_table_if_the_frame_cannot_be_created():
     made = arrow_frames._to_other(nw.Implementation.PYSPARK, True, pa.table({"s": TEXTS}), ["s"])
     assert isinstance(made, pa.Table)
 
 
 class Stream:
-    """Knows nothing but Arrow's stream."""
+    """An object that only provides an Arrow stream."""
 
     def __init__(self, source):
         self._source = source
@@ -73,7 +73,7 @@ class Stream:
         return self._source.__arrow_c_stream__(requested_schema)
 
 
-def test_whatever_streams_arrow_comes_back_as_a_table():
+def test_release_of_arrow_stream_is_a_table():
     made = through(Stream(pa.table({"age": AGES, "s": pa.array(TEXTS, pa.string_view())})))
     assert isinstance(made, pa.Table)
     assert made.column("s").to_pylist() == TEXTS
@@ -96,7 +96,7 @@ def test_whatever_streams_arrow_comes_back_as_a_table():
         pd,
     ],
 )
-def test_what_is_no_data_frame(source):
+def test_objects_that_are_not_data_frames_are_not_read(source):
     assert frames.take_in(source) is None
 
 
@@ -113,43 +113,43 @@ def test_what_is_no_data_frame(source):
         [Decimal(1), 1],
     ],
 )
-def test_columns_of_several_types(cells):
-    told = refused(pd.DataFrame({"fine": range(len(cells)), "odd": pd.Series(cells, dtype=object)}))
-    assert "'odd'" in told
-    assert all(type(cell).__name__ in told for cell in cells)
-    assert "fine" not in told
+def test_columns_with_several_types_are_rejected(cells):
+    message = refused(pd.DataFrame({"fine": range(len(cells)), "odd": pd.Series(cells, dtype=object)}))
+    assert "'odd'" in message
+    assert all(type(cell).__name__ in message for cell in cells)
+    assert "fine" not in message
 
 
-def test_every_odd_column_is_told_of_at_once():
+def test_one_error_names_all_unsupported_columns():
     frame = pd.DataFrame(
         {"x": [1j, 2j], "y": pd.Series([1, RARE], dtype=object), "z": [2**70, 1], "w": pd.Series(["\ud800", RARE], dtype=object)}
     )
     frame["period"] = pd.Categorical(pd.period_range("2020", periods=2, freq="Y"))
-    told = refused(frame)
-    assert told.startswith("5 mistakes")
-    assert "Column 'x' of type complex128 does not fit" in told
+    message = refused(frame)
+    assert message.startswith("5 mistakes")
+    assert "Column 'x' has the type complex128, which Arrow cannot store" in message
 
 
 @pytest.mark.parametrize(
-    ("columns", "told"),
+    ("columns", "message"),
     [
         ([RARE, "b", RARE], "same name (columns 1, 3)"),
         (["a", 1, None], "2 column(s) of the data frame have a name that is not text (columns 2, 3)"),
         ([1, 1, 2], "same name (columns 1, 2)"),
-        (pd.MultiIndex.from_tuples([(RARE, "a"), (RARE, "b"), ("c", "d")]), "names of 2 levels"),
+        (pd.MultiIndex.from_tuples([(RARE, "a"), (RARE, "b"), ("c", "d")]), "names of the data frame have 2 levels"),
     ],
 )
-def test_odd_column_names(columns, told):
-    assert told in refused(pd.DataFrame([[1, 2, 3]], columns=columns))
+def test_unusable_column_names_are_rejected(columns, message):
+    assert message in refused(pd.DataFrame([[1, 2, 3]], columns=columns))
 
 
-def test_a_table_with_text_that_is_not_utf8():
+def test_table_with_text_that_is_not_utf8_is_rejected():
     made = pa.array([RARE.encode(), b"\xff\xfe"], pa.binary_view())
     broken = pa.Array.from_buffers(pa.string_view(), 2, made.buffers())
     assert "not UTF-8" in refused(pa.table({"a": broken}))
 
 
-# --- types at random
+# --- random types
 
 COLUMNS = st.one_of(
     st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), min_size=6, max_size=6).map(
@@ -171,20 +171,20 @@ def test_any_columns_keep_their_types_and_cells(columns, rows):
     in_pandas = pd.DataFrame({f"c{at}": pd.Series(cells, dtype=kind) for at, (cells, kind, _) in enumerate(columns)})
     in_polars = pl.DataFrame({f"c{at}": pl.Series(cells, dtype=kind) for at, (cells, _, kind) in enumerate(columns)})
     made = through(in_pandas.assign(age=AGES), rows=rows)
-    told = through(in_polars.with_columns(age=pl.Series(AGES)), rows=rows)
+    published = through(in_polars.with_columns(age=pl.Series(AGES)), rows=rows)
     for name in in_pandas:
         expected = in_pandas[name].iloc[rows]
         expected = expected.cat.remove_unused_categories() if isinstance(expected.dtype, pd.CategoricalDtype) else expected
         same_column(made[name], expected)
-        assert told[name].to_list() == in_polars[name].gather(rows).to_list()
+        assert published[name].to_list() == in_polars[name].gather(rows).to_list()
         dtype = in_polars.schema[name]
-        held = set(told[name])
-        assert told.schema[name] == (pl.Enum([v for v in dtype.categories if v in held]) if dtype == pl.Enum else dtype)
+        held = set(published[name])
+        assert published.schema[name] == (pl.Enum([v for v in dtype.categories if v in held]) if dtype == pl.Enum else dtype)
 
 
-# --- what is loaded
+# --- imported libraries
 
-COLUMN = "pa.Array.from_buffers(pa.int64(), 2, [None, pa.py_buffer(bytes(16))])"  # of a list, pyarrow itself would load pandas
+COLUMN = "pa.Array.from_buffers(pa.int64(), 2, [None, pa.py_buffer(bytes(16))])"  # pyarrow would import pandas to convert a list
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ COLUMN = "pa.Array.from_buffers(pa.int64(), 2, [None, pa.py_buffer(bytes(16))])"
         ("import duckdb; source = duckdb.sql('SELECT 1 a')", ["duckdb"]),
     ],
 )
-def test_no_library_is_loaded_but_the_users(code, loaded):
+def test_only_the_library_of_the_data_frame_is_imported(code, loaded):
     script = (
         f"import sys, pyarrow as pa\nfrom kohort.tables import frames\n{code}\n"
         "table, kind = frames.take_in(source, ['a'])\nframes.give_back(table, kind, ['a'])\n"

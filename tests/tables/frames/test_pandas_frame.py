@@ -1,4 +1,4 @@
-"""pandas frames."""
+"""Test pandas frames."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_pandas_columns_keep_their_type_and_cells(name):
     same_column(made["carried"], PANDAS[name])
 
 
-def test_a_pandas_frame_that_comes_back_can_be_written_to():
+def test_cells_of_a_pandas_release_can_be_changed():
     kinds = ["int64", "bool", "float64", "Int64", "str", "datetime64[ns]", "category"]
     made = through(pd.DataFrame({"age": AGES, **{kind: PANDAS[kind] for kind in kinds}}))
     for name in made:
@@ -77,7 +77,7 @@ def test_a_pandas_frame_that_comes_back_can_be_written_to():
 
 @pytest.mark.parametrize("values", [["b", RARE, "a", "c"], [5, 7, 3, 4], [Decimal("1.5"), Decimal(7), Decimal(3), Decimal(2)]])
 @pytest.mark.parametrize("ordered", [True, False])
-def test_pandas_categories_keep_their_order_and_lose_those_that_no_row_holds(values, ordered):
+def test_pandas_categories_keep_their_order_and_drop_unused_values(values, ordered):
     cells = pd.Categorical([values[0], values[2], None, values[2], values[0], values[3]], values, ordered=ordered)
     made = through(pd.DataFrame({"age": AGES, "c": cells}), rows=[0, 1, 2, 3, 4])["c"]
     assert made.cat.categories.tolist() == [values[0], values[2]]
@@ -86,7 +86,7 @@ def test_pandas_categories_keep_their_order_and_lose_those_that_no_row_holds(val
     assert made.dropna().tolist() == [values[0], values[2], values[2], values[0]]
 
 
-def test_a_pandas_category_that_is_generalized_stays_a_category():
+def test_generalised_pandas_category_is_a_category():
     frame = pd.DataFrame({"age": AGES, "ward": pd.Categorical(TEXTS, ["b", RARE, "a"], ordered=True)})
     made = through(frame, quasi="ward")
     assert isinstance(made["ward"].dtype, pd.CategoricalDtype)
@@ -95,7 +95,7 @@ def test_a_pandas_category_that_is_generalized_stays_a_category():
     assert made["age"].tolist() == AGES
 
 
-def test_a_frame_keeps_nothing_else_of_the_source():
+def test_pandas_release_has_no_attributes_of_the_source():
     frame = pd.DataFrame({"age": AGES, "s": TEXTS})
     frame.attrs["note"] = RARE
     assert through(frame).attrs == {}
@@ -107,11 +107,11 @@ def test_a_frame_keeps_nothing_else_of_the_source():
 # --- the index of pandas
 
 
-def test_the_index_is_dropped_unless_a_job_asks_for_it():
+def test_index_is_dropped_unless_it_has_a_role():
     frame = pd.DataFrame({"s": TEXTS, "t": AGES}, index=pd.Index(AGES, name="age", dtype="int32"))
     assert frames.index_names(frame) == ["age"]
-    assert list(through(frame, wanted=["s", "t"], quasi="t").columns) == ["s", "t"]
-    made = through(frame, wanted=["s", "age", "t"], quasi="t")
+    assert list(through(frame, role_columns=["s", "t"], quasi="t").columns) == ["s", "t"]
+    made = through(frame, role_columns=["s", "age", "t"], quasi="t")
     assert list(made.columns) == ["age", "s", "t"]
     assert made["age"].tolist() == AGES
     assert made["age"].dtype == "int32"
@@ -125,14 +125,14 @@ def test_the_index_is_dropped_unless_a_job_asks_for_it():
         (pd.RangeIndex(10, 22, 2), []),
         (pd.RangeIndex(6, name="row"), ["row"]),
         (pd.Index(AGES), ["index"]),
-        (pd.Index(AGES, name="s"), []),  # the column of that name is meant
+        (pd.Index(AGES, name="s"), []),  # the name means the column
         (pd.Index(AGES, name=7), []),
         (pd.MultiIndex.from_arrays([AGES, TEXTS], names=["age", None]), ["age", "level_1"]),
         (pd.CategoricalIndex(TEXTS, name="ward"), ["ward"]),
         (pd.DatetimeIndex(DAYS, name="day"), ["day"]),
     ],
 )
-def test_what_an_index_may_be_called(index, names):
+def test_names_of_index_levels(index, names):
     frame = pd.DataFrame({"s": range(6), "t": range(6)}, index=index)
     assert frames.index_names(frame) == names
     assert frames.index_names(nw.from_native(frame)) == names

@@ -1,4 +1,4 @@
-"""Arrow IPC files. Both of its formats are read, the file format and the stream format; the file format is written."""
+"""Arrow IPC files. kohort reads the file format and the stream format, and writes the file format."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kohort.tables.files.table_size import TableSize
 FILE_BEGINS = b"ARROW1"
 STREAM_ENDS = b"\xff\xff\xff\xff\0\0\0\0"
 LARGE = 1 << 27  # bytes of a batch that is too large to read at once
-READ_ERROR = "cannot be read as arrow: it is damaged, cut short, or not an Arrow file."
+READ_ERROR = "cannot be read as Arrow: the file is damaged, incomplete or not an Arrow file. Copy or export it again."
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class ArrowTable:
             return _open(file).schema
 
     def table_size(self) -> TableSize:
-        """The size is estimated from the first batch: compressed data take more room in memory than in the file."""
+        """Return the size, estimated from the first batch: compressed data need more bytes in memory than in the file."""
         size = self.path.stat().st_size
         with pa.memory_map(str(self.path)) as file:
             reader = _open(file)
@@ -40,17 +40,17 @@ class ArrowTable:
             first = next(_batches(reader), None)
             if first is None or not first.num_rows:
                 return TableSize(reader.schema, rows, size)
-            unpacked, read = first.get_total_buffer_size(), file.tell() - begin  # only a stream moves on
+            unpacked, read = first.get_total_buffer_size(), file.tell() - begin  # only the stream format moves the position
             share = read / size if read > 0 else first.num_rows / max(rows or 0, first.num_rows)
             return TableSize(reader.schema, rows, max(size, int(unpacked / share)))
 
     def read(self) -> pa.Table:
-        """Into memory, not mapped: the file could change, or become shorter, during a run."""
+        """Read the file into memory. It is not mapped, because it could change, or become shorter, during a run."""
         with pa.OSFile(str(self.path)) as file:
             return _open(file).read_all()
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The batches as they were written. Batches that may not fit into memory are mapped; the caller copies what it uses."""
+        """Yield the batches as they were written. Batches that may not fit into memory are mapped; the caller copies rows."""
         with pa.OSFile(str(self.path)) as file:
             reader = _open(file)
             mapped = _is_file(reader) and file.size() > LARGE * reader.num_record_batches
@@ -76,7 +76,7 @@ class ArrowFormat(FileFormat):
         return ArrowTable(path)
 
     def write(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema, path: Path) -> None:
-        # A file has one dictionary a column, inside lists too; batches may only add to it.
+        # A file has one dictionary for each column, inside lists too. Later batches can only add values to it.
         options = pa.ipc.IpcWriteOptions(unify_dictionaries=True, emit_dictionary_deltas=True)
         with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema, options=options) as writer:
             if any(pa.types.is_nested(field.type) for field in schema):
@@ -87,7 +87,7 @@ class ArrowFormat(FileFormat):
                     writer.write_batch(_with_grown_dictionaries(batch, dictionaries))
 
     def duckdb_rows(self, path: Path, columns: Sequence[str]) -> pa.Table:
-        """Mapped: only kohort writes to a staged file."""
+        """Return the table, mapped. That is safe, because only kohort writes to a staged file."""
         table = _open(pa.memory_map(str(path))).read_all()
         return pa.table([without_durations(column) for column in table.columns], names=list(columns))
 
@@ -96,7 +96,7 @@ FORMAT = ArrowFormat
 
 
 def _with_grown_dictionaries(batch: pa.RecordBatch, dictionaries: dict[str, pa.Array]) -> pa.RecordBatch:
-    """The same cells, with dictionaries that begin as those of the batches before; `dictionaries` has these, by column."""
+    """Return the same cells with dictionaries that extend those of earlier batches (`dictionaries`, by column name)."""
     columns = list(batch.columns)
     for number, (name, column) in enumerate(zip(batch.schema.names, columns, strict=True)):
         if not pa.types.is_dictionary(column.type):
@@ -117,7 +117,7 @@ def _open(file: Any) -> Any:
         return pa.ipc.open_file(file)
     size = file.size()
     file.seek(max(0, size - len(STREAM_ENDS)))
-    if file.read() != STREAM_ENDS:  # the reader would take a stream cut between two batches for a whole one
+    if file.read() != STREAM_ENDS:  # the reader does not notice a stream that was cut off between two batches
         raise pa.ArrowInvalid("no end of stream")
     file.seek(0)
     return pa.ipc.open_stream(file)

@@ -1,4 +1,4 @@
-"""CSV and other delimited text. Every cell is text, and none is changed: types are found later, from the text."""
+"""CSV and other delimited text. Every cell is text and is not changed. Types are detected later, from the text."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class CsvFormat(FileFormat):
         return cls(delimiter, compression)
 
     def detect(self, path: Path, title: str, encoding: str | None) -> CsvFormat:
-        """The encoding by the first bytes, then the delimiter by the first lines."""
+        """Detect the encoding from the first bytes, then the delimiter from the first lines."""
         decoded = replace(self, encoding=text_stream.find_encoding(path, self.compression, encoding))
         with reading(title, decoded.open(path, title).read_error, path):
             preferred = self.delimiter if self.delimiter == "\t" else None
@@ -71,10 +71,10 @@ class CsvFormat(FileFormat):
 
     def duckdb_rows(self, path: Path, columns: Sequence[str]) -> str:
         types = ", ".join(f"{column}: 'VARCHAR'" for column in columns)
-        lone = str(len(columns) == 1).lower()  # in a lone column a missing cell is written ""
+        only_column = str(len(columns) == 1).lower()  # in a file with one column, a missing value is written as ""
         return (
             f"read_csv({sql_text(str(path))}, auto_detect=false, header=true, columns={{{types}}}, "
-            f"delim={sql_text(self.delimiter)}, quote='\"', escape='\"', nullstr='', allow_quoted_nulls={lone}, "
+            f"delim={sql_text(self.delimiter)}, quote='\"', escape='\"', nullstr='', allow_quoted_nulls={only_column}, "
             f"compression='{self.compression or 'none'}', hive_partitioning=false, max_line_size={csv_dialect.BLOCK})"
         )
 
@@ -83,12 +83,12 @@ class CsvFormat(FileFormat):
         return "csv" if self.compression is None else None
 
     def spark_write_options(self) -> dict[str, Any]:
-        """Every cell as it is, with its spaces. An empty text is quoted, a missing cell is empty."""
+        """Write every cell unchanged, with its spaces. Empty text is quoted, a missing value is an empty cell."""
         spaces = dict.fromkeys(("ignoreLeadingWhiteSpace", "ignoreTrailingWhiteSpace"), False)
         return {"header": True, "sep": self.delimiter, "quote": '"', "escape": '"', **spaces}
 
     def spark_read_options(self, columns: int) -> dict[str, Any]:
-        """A random text means missing, so that Spark does not read empty texts as missing. In a lone column they are."""
+        """Declare a random text as missing, so that Spark reads empty text as text. In a single column, empty text is missing."""
         missing = secrets.token_hex(16) if columns > 1 else ""
         return {"multiLine": True, "nullValue": missing, **self.spark_write_options()}
 

@@ -1,4 +1,4 @@
-"""Reads CSV files as tables of text, whole or in batches. Both find the same cells and refuse the same files."""
+"""Read CSV files as tables of text, at once or in batches. Both ways return the same cells and reject the same files."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from kohort.tables.files import csv_dialect, csv_structure
 from kohort.tables.files.table_size import TableSize
 from kohort.tables.files.text_stream import TextFile
 
-PARSED_AT_ONCE = 4  # parts of a file, each in memory as text and as cells
-CELL = 4.125  # bytes that a cell takes in addition to its text
+PARSED_AT_ONCE = 4  # number of parts of a file; each is in memory as text and as cells
+CELL = 4.125  # bytes of a cell in memory in addition to its text
 
 
 @dataclass(frozen=True)
 class CsvTable:
-    """See `StoredTable`. Every column is text. An empty cell is missing; a quoted empty cell is the empty text."""
+    """See `StoredTable`. Every column is text. An empty cell is a missing value; a quoted empty cell is empty text."""
 
     file: TextFile
     delimiter: str
@@ -34,7 +34,7 @@ class CsvTable:
         return pa.schema([(name, pa.string()) for name in csv_dialect.column_names(self.file, self.delimiter)])
 
     def table_size(self) -> TableSize:
-        """The size is estimated from the first lines: short cells take more room in memory than in the file."""
+        """Return the size, estimated from the first lines: short cells need more bytes in memory than in the file."""
         schema = self.schema()
         with self.file.open_bytes() as stream:
             head = stream.read(csv_structure.PIECE)
@@ -44,7 +44,7 @@ class CsvTable:
 
     def read(self) -> pa.Table:
         schema = self.schema()
-        last = csv_structure.require_in_order(self.file, self.delimiter)
+        last = csv_structure.require_valid_structure(self.file, self.delimiter)
         with self.file.open_bytes() as stream:
             try:
                 options = pacsv.ReadOptions(column_names=schema.names, skip_rows_after_names=1, block_size=csv_dialect.BLOCK)
@@ -52,7 +52,7 @@ class CsvTable:
             except pa.ArrowInvalid:
                 if self._has_rows():
                     raise
-                return schema.empty_table()  # a header alone
+                return schema.empty_table()  # the file has only a header
         self._require_short_rows(table)
         return _with_last_missing(table) if table.num_rows and last == self.delimiter.encode() else table
 
@@ -65,14 +65,14 @@ class CsvTable:
                 rows += table.num_rows
                 yield from table.select(columns).to_batches()
         except pa.ArrowInvalid:
-            csv_structure.require_in_order(self.file, self.delimiter)  # the error that `read` would raise first
+            csv_structure.require_valid_structure(self.file, self.delimiter)  # raise the same error as `read`
             raise
 
     def read_error(self) -> str:
-        return f"cannot be read as csv: {csv_dialect.what_is_wrong(self.file, self.delimiter)}"
+        return f"cannot be read as CSV: {csv_dialect.find_problem(self.file, self.delimiter)}"
 
     def _parsed(self, columns: Sequence[str]) -> Iterator[tuple[pa.Table, bool]]:
-        """The file in parts, each with whether its rows may be very long. The next parts are parsed while the caller uses one."""
+        """Yield the parsed parts of the file, and whether each may have very long rows. The next parts are parsed meanwhile."""
         names = self.schema().names
 
         def parse(part: bytes, may_be_long: bool, skipped: int) -> tuple[pa.Table, bool]:
@@ -98,20 +98,20 @@ class CsvTable:
             pool.shutdown(cancel_futures=True)
 
     def _parse(self, stream: Any, options: Any, columns: Sequence[str] = (), *, checked: bool = False) -> pa.Table:
-        """All columns, or those named. `checked` if the text is known to be UTF-8."""
+        """Parse all columns, or those named. Set `checked` if the text is known to be UTF-8."""
         names = options.column_names
-        lone = len(names) == 1  # in a lone column an empty line, or "", is a missing cell
+        is_only = len(names) == 1  # in a file with one column, an empty line or "" is a missing value
         return pacsv.read_csv(
             stream,
             options,
-            pacsv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True, ignore_empty_lines=not lone),
+            pacsv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True, ignore_empty_lines=not is_only),
             pacsv.ConvertOptions(
                 check_utf8=not checked,
                 column_types=dict.fromkeys(names, pa.string()),
                 include_columns=columns,
                 null_values=[""],
                 strings_can_be_null=True,
-                quoted_strings_can_be_null=lone,
+                quoted_strings_can_be_null=is_only,
             ),
         )
 
@@ -122,8 +122,8 @@ class CsvTable:
             return any(rows)
 
     def _require_short_rows(self, table: pa.Table, before: int = 0) -> None:
-        """Refuse very long rows: Arrow, and readers of the release, read only some rows that are longer than a block."""
-        limit = csv_dialect.BLOCK // 2  # quotes may be doubled in the release
+        """Raise a RequestError if a row is very long. Arrow, and readers of the release, may fail on rows longer than a block."""
+        limit = csv_dialect.BLOCK // 2  # in the release, quotes may be doubled
         longest = sum(pc.max(pc.binary_length(column)).as_py() or 0 for column in table.columns)
         if longest < limit:
             return
@@ -133,17 +133,17 @@ class CsvTable:
         long = pc.greater_equal(lengths, limit)
         if pc.any(long).as_py():
             row = before + pc.index(long, value=True).as_py() + 1
-            raise RequestError(f"{self.file}: row {row} has more than {limit >> 20} MiB. Leave such cells out.")
+            raise RequestError(f"{self.file}: row {row} is longer than {limit >> 20} MiB. Shorten or remove its long cells.")
 
 
 def _require_utf8(text: bytes) -> None:
-    """Check all columns, so that a damaged file is refused whichever columns are read."""
+    """Raise an Arrow error if the text is not UTF-8. This checks all columns, whichever columns are read."""
     ends = np.array([0, len(text)], np.int64)
     pa.Array.from_buffers(pa.large_string(), 1, [None, pa.py_buffer(ends), pa.py_buffer(text)]).validate(full=True)
 
 
 def _with_last_missing(table: pa.Table) -> pa.Table:
-    """An empty cell at the end of the file is missing. After a quoted cell, Arrow reads it as empty text."""
+    """Set the last cell to missing. Arrow reads an empty cell at the end of the file, after a quoted cell, as empty text."""
     names, cells = table.column_names, table.column(table.num_columns - 1)
     ended = pa.chunked_array([*cells.slice(0, len(cells) - 1).chunks, pa.array([None], cells.type)])
     return table.set_column(len(names) - 1, names[-1], ended)

@@ -1,4 +1,4 @@
-"""Parquet files. Batches have a limited size, however large the row groups are."""
+"""Parquet files. The size of a batch is limited, even if row groups are large."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import pyarrow.parquet as pq
 from kohort.tables.files.file_format import FileFormat, sql_text
 from kohort.tables.files.table_size import BYTES_AT_ONCE, ROWS_AT_ONCE, TableSize, growing_bytes
 
-VALID = 1 / 8  # bytes of a cell's missing flag
+VALID = 1 / 8  # bytes of the flag that says whether a cell is missing
 BUFFER = 1 << 18  # bytes of a column that are read at once
-MANY = 1 << 10  # columns to expect before the file is open
+MANY = 1 << 10  # assumed number of columns before the file is open
 TIMES_A_COLUMN, MOST_OF_A_COLUMN = 2.5, 3 << 20
-TRIED_GROUPS, TRIED_ROWS = 8, 1 << 10  # read to estimate the length of texts
-READ_ERROR = "cannot be read as parquet: it is damaged, cut short, or not a Parquet file."
+SAMPLED_GROUPS, SAMPLED_ROWS = 8, 1 << 10  # row groups, and rows of each, that are read to estimate the length of text
+READ_ERROR = "cannot be read as Parquet: the file is damaged, incomplete or not a Parquet file. Copy or export it again."
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,10 @@ class ParquetTable:
         return pq.ParquetFile(self.path).read()
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Page by page, because a row group may be larger than memory. Row groups of similar size are read together."""
+        """Yield the rows. Pages are read one by one, because a row group may be larger than the memory.
+
+        Row groups of similar size are read together.
+        """
         with self._open(len(columns)) as file:
             sizes = _Sizes(file, columns)
             for rows, groups in groupby(range(file.num_row_groups), sizes.rows_at_once):
@@ -72,7 +75,7 @@ class ParquetFormat(FileFormat):
         return ParquetTable(path)
 
     def write(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema, path: Path) -> None:
-        # Rows are shuffled, so statistics would help no reader; without them writing takes half the time.
+        # The rows are shuffled, so statistics do not help readers. Without them, writing takes half the time.
         with pq.ParquetWriter(path, schema, compression="zstd", compression_level=1, write_statistics=False) as writer:
             for batch in batches:
                 writer.write_batch(batch)
@@ -93,50 +96,53 @@ FORMAT = ParquetFormat
 
 
 class _Sizes:
-    """How many bytes columns take in memory, as far as the metadata of the file says.
+    """The bytes that columns need in memory, estimated from the metadata of the file.
 
-    The metadata do not say how long repeated texts are, so some rows are read. The metadata of single columns are not used:
-    pyarrow ends the process if they are damaged.
+    The metadata do not contain the length of repeated text, so some rows are read. The metadata of single columns are not used,
+    because pyarrow ends the process if they are damaged.
     """
 
     def __init__(self, file: Any, columns: Sequence[str]) -> None:
         self._groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
-        asked = set(columns)
-        widths = {field.name: _width(field.type) for field in file.schema_arrow if field.name in asked}
-        loose = [name for name, width in widths.items() if width is None]
-        tried = list(self._try(file, loose)) if loose else []
-        self._is_loose = bool(loose)
+        chosen = set(columns)
+        widths = {field.name: _width(field.type) for field in file.schema_arrow if field.name in chosen}
+        variable = [name for name, width in widths.items() if width is None]
+        samples = list(self._sample_rows(file, variable)) if variable else []
+        self._has_variable_width = bool(variable)
         self._row = sum(width for width in widths.values() if width is not None)
-        self._row += max((growing_bytes(batch) / batch.num_rows for batch in tried), default=0)
-        self._dictionaries = max((batch.nbytes - growing_bytes(batch) for batch in tried), default=0)
+        self._row += max((growing_bytes(batch) / batch.num_rows for batch in samples), default=0)
+        self._dictionaries = max((batch.nbytes - growing_bytes(batch) for batch in samples), default=0)
 
     def bytes_of(self, number: int) -> float:
-        """Bytes of a row group in memory. All bytes in the file may belong to the columns whose cells differ in width."""
+        """Return the bytes of a row group in memory. All bytes in the file may belong to columns whose cells differ in width."""
         group = self._groups[number]
-        told = float(self._row * group.num_rows + self._dictionaries)
-        return max(told, float(group.total_byte_size)) if self._is_loose else told
+        size = float(self._row * group.num_rows + self._dictionaries)
+        return max(size, float(group.total_byte_size)) if self._has_variable_width else size
 
     def column_buffer(self) -> int:
-        """Bytes that a column's reader holds: a dictionary, and a page before and after decompression. Measured."""
+        """Return the bytes that a column's reader needs: a dictionary, and a page before and after decompression.
+
+        The two constants were found by measurement.
+        """
         columns = max((group.total_byte_size / max(1, group.num_columns) for group in self._groups), default=0)
         return int(min(TIMES_A_COLUMN * columns, MOST_OF_A_COLUMN))
 
     def rows_at_once(self, number: int) -> int:
-        """Rows of a batch: a power of two, so that neighbouring row groups often have the same."""
+        """Return the rows of a batch. It is a power of two, so that neighbouring row groups often have the same number."""
         row = self.bytes_of(number) / max(1, self._groups[number].num_rows)
         most = min(ROWS_AT_ONCE, BYTES_AT_ONCE // max(1, int(row)))
         return 1 << max(0, most.bit_length() - 1)
 
-    def _try(self, file: Any, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The first rows of some row groups."""
+    def _sample_rows(self, file: Any, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the first rows of some row groups."""
         filled = [number for number, group in enumerate(self._groups) if group.num_rows]
-        for number in filled[:: len(filled) // TRIED_GROUPS + 1]:
-            batches = file.iter_batches(TRIED_ROWS, row_groups=[number], columns=list(columns))
+        for number in filled[:: len(filled) // SAMPLED_GROUPS + 1]:
+            batches = file.iter_batches(SAMPLED_ROWS, row_groups=[number], columns=list(columns))
             yield from (batch for batch in islice(batches, 1) if batch.num_rows)
 
 
 def _width(data_type: pa.DataType) -> float | None:
-    """Bytes of a cell; None if cells differ in width."""
+    """Return the bytes of a cell; None if cells differ in width."""
     try:
         return None if pa.types.is_dictionary(data_type) else float(data_type.bit_width / 8 + VALID)
     except ValueError:

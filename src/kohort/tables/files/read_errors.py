@@ -1,4 +1,4 @@
-"""Errors of the libraries that read files, turned into messages without cell values: the libraries' own messages quote cells."""
+"""Convert errors of the libraries that read files into messages without cell values. The libraries' own messages quote cells."""
 
 from __future__ import annotations
 
@@ -12,25 +12,33 @@ import pyarrow as pa
 
 from kohort.errors import MachineError, RequestError
 
-NO_TABLE = "The table holds text that is not UTF-8, or is damaged. Mend it where it was made."
+
+def damaged(title: str = "The table") -> RequestError:
+    """Return the error for a table with cells that are not valid. `title` names the file."""
+    return RequestError(f"{title} is damaged, or some of its text is not UTF-8. Export it again from the program that made it.")
 
 
 @contextmanager
 def reading(title: str, read_error: Callable[[], str], path: Path | None = None) -> Iterator[None]:
-    """Turn errors of a reader into kohort's. `title` names the file; `read_error` finds out what is wrong with its content."""
+    """Convert errors of a reader into errors of kohort. `title` names the file; `read_error` returns what is wrong in it."""
     try:
         yield
     except PermissionError:
-        raise RequestError(f"{title} may not be read. Ask for the right to read it.") from None
+        raise RequestError(
+            f"{title} cannot be opened: you do not have permission to read it. Ask its owner for read permission."
+        ) from None
     except (pa.ArrowMemoryError, MemoryError):
-        if path is not None and _is_small(path):  # a damaged length field asks for too much memory
+        if path is not None and _is_small(path):  # a damaged length field requests too much memory
             raise RequestError(f"{title} {read_error()}") from None
-        raise MachineError(f"{title} does not fit into memory. Use a machine with more of it.") from None
+        raise MachineError(f"{title} does not fit into memory. Use a machine with more memory.") from None
     except (pa.ArrowException, UnicodeError, csv.Error):
         raise RequestError(f"{title} {read_error()}") from None
     except OSError as error:
         if error.errno is not None:
-            raise MachineError(f"{title} could not be read: {os.strerror(error.errno)}. Copy it to another place.") from None
+            raise MachineError(
+                f"{title} could not be read: {os.strerror(error.errno)}. "
+                "Check the name, or copy the file to another disk and read the copy."
+            ) from None
         raise RequestError(f"{title} {read_error()}") from None
 
 

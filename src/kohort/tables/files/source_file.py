@@ -1,4 +1,4 @@
-"""One file of a source: its name in messages, the table in it, and the columns that its folders add."""
+"""One file of a source: its name in messages, its table, and the columns that its folders add."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kohort.tables.files.table_size import ROWS_AT_ONCE, TableSize
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file whose format is known. `keys` are the columns that its folders add, with their value."""
+    """A file with a known format. `keys` are the columns that its folders add, with their value."""
 
     path: Path
     title: str
@@ -27,11 +27,11 @@ class SourceFile:
     file_format: FileFormat
     keys: dict[str, str | None] = field(default_factory=dict)
     stamp: tuple[int, int, int] | None = None
-    """Inode, size and time of change when the format was detected. Rows that are read later must be of the same file."""
+    """Inode, size and time of change when the format was detected. Later reads check that the file is still the same."""
 
     @classmethod
     def detected(cls, path: Path, title: str, encoding: str | None, keys: dict[str, str | None]) -> SourceFile:
-        """The file at `path`, with the format that its name and content show."""
+        """Return the file at `path`, with the format found from its name and content."""
         stamp = _stamp(path)
         return cls(path, title, detected_format(path, title, encoding), keys, stamp)
 
@@ -42,12 +42,14 @@ class SourceFile:
     def reading(self) -> AbstractContextManager[None]:
         return reading(self.title, self.table.read_error, self.path)
 
-    def refuse_change(self) -> None:
+    def require_unchanged(self) -> None:
         if self.stamp is not None and _stamp(self.path) != self.stamp:
-            raise RequestError(f"{self.title} was changed while it was read. Run again when nobody writes to it.")
+            raise RequestError(
+                f"{self.title} was changed while kohort read it. Run kohort again when no other program writes to it."
+            )
 
     def schema(self) -> pa.Schema:
-        """All columns; those that folders add come last."""
+        """Return all columns. The columns that folders add are last."""
         with self.reading():
             schema = self.table.schema()
             _require_names(schema)
@@ -57,30 +59,30 @@ class SourceFile:
         with self.reading():
             size = self.table.table_size()
             _require_names(size.schema)
-        added = size.size_in_memory // max(1, len(size.schema)) * len(self.keys)  # about as much as the other columns take
+        added = size.size_in_memory // max(1, len(size.schema)) * len(self.keys)  # assume the average size of the other columns
         return TableSize(self._with_keys(size.schema), size.rows, size.size_in_memory + added, size.column_buffer)
 
     def read(self) -> pa.Table:
         with self.reading():
-            self.refuse_change()
+            self.require_unchanged()
             table = self.table.read()
             _require_names(table.schema)
-        self.refuse_change()
+        self.require_unchanged()
         for key in self.keys:
             table = table.append_column(key, self._key_column(key, table.num_rows))
         return table
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The named columns in this order. Cells are not validated yet, and may lie in a mapped file."""
+        """Yield the named columns in this order. Cells are not validated yet, and may be part of a mapped file."""
         with self.reading():
-            self.refuse_change()
+            self.require_unchanged()
             own = [name for name in columns if name not in self.keys] or self.table.schema().names[:1]
             batches = self.table.batches(own) if own else iter(())
             while (batch := next(batches, None)) is not None:
                 for start in range(0, batch.num_rows, ROWS_AT_ONCE):
                     yield self._chosen(batch.slice(start, ROWS_AT_ONCE), columns)
-                    self.refuse_change()
-            self.refuse_change()
+                    self.require_unchanged()
+            self.require_unchanged()
 
     def _chosen(self, batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatch:
         for key in self.keys:
@@ -97,13 +99,13 @@ class SourceFile:
 
 
 def _require_names(schema: pa.Schema) -> None:
-    """Raise an error now if the names of a damaged file are not text."""
+    """Raise the reader's error now if the column names of a damaged file are not text."""
     _ = schema.names
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
     try:
         found = path.stat()
-    except OSError:  # opening the file will raise it again
+    except OSError:  # opening the file will raise the error again
         return None
     return found.st_ino, found.st_size, found.st_mtime_ns

@@ -1,6 +1,6 @@
-"""Text files as a stream of UTF-8 bytes, whatever their compression and encoding.
+"""Read text files of any compression and encoding as a stream of UTF-8 bytes.
 
-The header, the delimiter, the quotes and the cells are all read from this stream, so that they agree with each other.
+The header, the delimiter, the quotes and the cells are all read from this stream, so they cannot contradict each other.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from kohort.tables.files.file_format import Compression
 
 HEAD = 1 << 12  # bytes that are enough to recognise an encoding
 PIECE = 1 << 20  # bytes that are read at once
-PACKED = 10  # bytes of text in a byte of compressed text, seldom more
-WIDE = ("utf-16", "utf-32")  # encodings with NUL bytes, which are recognised without being declared
+PACKED = 10  # assumed compression factor; few files have a larger one
+WIDE = ("utf-16", "utf-32")  # encodings with NUL bytes, which are recognised even if the user did not set them
 BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8",
-    codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16, whose mark it begins with
+    codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16, because its mark begins with that of UTF-16
     codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
 NOT_TEXT = {
-    b"\x1f\x8b": "gzip data. End its name in .gz",
-    b"\x28\xb5\x2f\xfd": "zstd data. End its name in .zst",
-    b"PK\x03\x04": "a spreadsheet or a zip archive. Save its table as CSV",
+    b"\x1f\x8b": "is compressed with gzip. Add .gz to the end of its name",
+    b"\x28\xb5\x2f\xfd": "is compressed with zstd. Add .zst to the end of its name",
+    b"PK\x03\x04": "is a spreadsheet or a zip archive. Save the table as CSV",
 }
-"""What a file that begins with these bytes is. File formats have their own `first_bytes`."""
+"""What a file is if it begins with these bytes, and what to do. File formats have their own `first_bytes`."""
 
 
 @dataclass(frozen=True)
 class TextFile:
-    """A text file with its compression and encoding. `title` is its name in messages, if that is not its path."""
+    """A text file with its compression and encoding. `title` is its name in messages; the default is its path."""
 
     path: Path
     compression: Compression = None
@@ -49,22 +49,22 @@ class TextFile:
         return self.title or str(self.path)
 
     def open_bytes(self) -> Any:
-        """The text as UTF-8 bytes without a byte order mark. UTF-8 is not checked here, but by the readers."""
+        """Return the text as a stream of UTF-8 bytes without a byte order mark. The caller must check that it is UTF-8."""
         stream = self._open_decoded()
         if stream.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8:
             return stream
-        stream.close()  # a compressed stream cannot be rewound
+        stream.close()  # a compressed stream cannot go back to its start
         return self._open_decoded()
 
     def open_text(self) -> io.TextIOWrapper:
         return io.TextIOWrapper(self.open_bytes(), encoding="utf-8", newline="")
 
     def open_packed(self) -> Any:
-        """The decompressed bytes, in the file's own encoding."""
+        """Return the decompressed bytes, in the file's own encoding."""
         return pa.input_stream(str(self.path), compression=self.compression)
 
     def size(self) -> int:
-        """Bytes of the decompressed text, rather too many: by a usual factor, or by the beginning of the file if that is more."""
+        """Return the estimated bytes of the decompressed text, by the usual factor or, if larger, that of the file's start."""
         size = self.path.stat().st_size
         if self.compression is None:
             return size
@@ -78,7 +78,7 @@ class TextFile:
 
 
 def find_encoding(path: Path, compression: Compression, declared: str | None = None) -> str:
-    """The encoding of a file: by its byte order mark, else as declared, else UTF-16 if it has NUL bytes, else UTF-8."""
+    """Return the encoding of a file: by its byte order mark, else as declared, else UTF-16 if it has NUL bytes, else UTF-8."""
     named = codec_named(declared) if declared is not None else None
     with TextFile(path, compression).open_packed() as stream:
         head = stream.read(HEAD)
@@ -87,26 +87,26 @@ def find_encoding(path: Path, compression: Compression, declared: str | None = N
 
 
 def codec_named(name: str) -> str:
-    """Python's name of a text encoding."""
+    """Return Python's name of a text encoding. Raise a RequestError if there is no such encoding."""
     if _is_for_text(name):
         return codecs.lookup(name).name
     known = {codec.replace("_", "-") for codec in encodings.aliases.aliases.values() if _is_for_text(codec)}
-    hint = did_you_mean(name, sorted(known)) or " Give one such as latin-1, cp1252 or utf-16."
-    raise RequestError(f"There is no text encoding {name!r}.{hint}")
+    hint = did_you_mean(name, sorted(known)) or " Use for example latin-1, cp1252 or utf-16."
+    raise RequestError(f"There is no text encoding named {name!r}.{hint}")
 
 
 def _is_for_text(codec: str) -> bool:
     """Whether a codec is for text (base64 is not) and exists on this system."""
     try:
         "".encode(codec)
-        codecs.getincrementaldecoder(codec)().decode(pa.py_buffer(b"a"))  # as Arrow hands it over
+        codecs.getincrementaldecoder(codec)().decode(pa.py_buffer(b"a"))  # Arrow passes a buffer
     except (LookupError, ValueError, TypeError, AttributeError):
         return False
     return True
 
 
 def _utf16_without_mark(head: bytes) -> str | None:
-    """UTF-16 in the byte order in which the first line looks like a header: some Latin letters, no control characters."""
+    """Return UTF-16 in the byte order in which the first line looks like a header: some Latin letters, no control characters."""
     if b"\0" not in head:
         return None
     for codec in ("utf-16-le", "utf-16-be"):
@@ -117,9 +117,9 @@ def _utf16_without_mark(head: bytes) -> str | None:
     return None
 
 
-def what_is_wrong(file: TextFile) -> str | None:
-    """Why a file cannot be read as text, by line number and without its content; None if it can."""
-    from kohort.tables.files.registry import FORMATS, format_beginning  # the registry needs this module to load
+def find_problem(file: TextFile) -> str | None:
+    """Return why a file cannot be read as text, with a line number and without its content; None if it can be read."""
+    from kohort.tables.files.registry import FORMATS, format_beginning  # imported here because the registry imports this module
 
     line = 1
     decoder = codecs.getincrementaldecoder(file.encoding)()
@@ -128,24 +128,25 @@ def what_is_wrong(file: TextFile) -> str | None:
             piece = stream.read(HEAD)
             if found := format_beginning(piece):
                 article = "an" if found.title[0] in "AEIOU" else "a"
-                return f"it is {article} {found.title} file. End its name in {found.suffixes[0]}."
+                return f"the file is {article} {found.title} file. Rename it so that its name ends in {found.suffixes[0]}."
             other = next((what for beginning, what in NOT_TEXT.items() if piece.startswith(beginning)), None)
             if other:
-                return f"it is {other}."
+                return f"the file {other}."
             if b"\0" in piece and not file.encoding.startswith(WIDE):
                 *most, last = [file_format.title for file_format in FORMATS.values() if not file_format.holds_text]
-                return f"it is not a text file. Give a file of {', '.join(['text', *most])} or {last}."
+                readable = f"{', '.join(['text', *most])} and {last} files"
+                return f"the file is not a text file. kohort can read {readable}. Export the table as CSV."
             while piece:
                 line += decoder.decode(piece).count("\n")
                 piece = stream.read(PIECE)
             decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
         line += error.object[: error.start].decode(error.encoding, "ignore").count("\n")
-        other = "Say its encoding with encoding (--encoding latin-1, or cp1252)."
-        advice = "It is damaged or cut short: fetch it again." if file.encoding.startswith(WIDE) else other
+        other = "Set encoding to that of the file (--encoding latin-1, or --encoding cp1252 for files from Windows)."
+        advice = "The file is damaged or incomplete. Copy it again." if file.encoding.startswith(WIDE) else other
         return f"line {line} is not {file.encoding.upper()} text. {advice}"
     except UnicodeError:
-        return f"it is not {file.encoding.upper()} text. Say another encoding (--encoding)."
+        return f"the file is not {file.encoding.upper()} text. Set encoding (--encoding) to another one."
     except OSError:
-        return f"its {file.compression or 'stored'} data are damaged or cut short. Fetch it again."
+        return f"its {file.compression or 'stored'} data are damaged or incomplete. Copy the file again."
     return None

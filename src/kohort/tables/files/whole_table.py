@@ -1,4 +1,4 @@
-"""A table of a format that can only be read as a whole, such as a spreadsheet."""
+"""A table in a format that can only be read as a whole, such as a spreadsheet."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class WholeTable:
 
     load: Callable[[], pa.Table]
     error: str
-    """What to say if the file cannot be read, after its name."""
+    """Why the file cannot be read. In the message, this text follows the file's name."""
 
     def schema(self) -> pa.Schema:
         return self._size.schema
@@ -37,12 +37,12 @@ class WholeTable:
 
     @cached_property
     def _size(self) -> TableSize:
-        """Kept, so that the file is not read again for its column names."""
+        """The size. It is cached, so that the file is not read again for its column names."""
         table = self._loaded()
         return TableSize(table.schema, table.num_rows, table.nbytes)
 
     def _loaded(self) -> pa.Table:
-        """The table. Errors of an unknown library become one that `read_errors.reading` knows, without its message."""
+        """Load the table. Any other error of a library becomes an Arrow error without its message, for `read_errors.reading`."""
         try:
             return self.load()
         except (KohortError, OSError, MemoryError, pa.ArrowException):

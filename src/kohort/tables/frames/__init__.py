@@ -1,7 +1,7 @@
-"""Reads data frames and gives releases back as the same class: pandas, polars, DuckDB, pyarrow, and others through narwhals.
+"""Read data frames of pandas, polars, DuckDB, pyarrow and, through narwhals, other libraries. Return releases as the same class.
 
-One file a library. A library is imported only if the data frame at hand comes from it. Messages of a library may quote cells,
-so they are not passed on.
+Each library has its own module. A library is imported only if the user's data frame comes from it. kohort does not pass on the
+error messages of a library, because they may quote cells.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from kohort.tables.frames.frame_library import FrameLibrary, is_of, plain, rebui
 __all__ = ["FrameLibrary", "give_back", "index_names", "rebuilt", "take_in", "without_dictionaries"]
 
 
-def take_in(source: Any, wanted: Collection[str] = ()) -> tuple[pa.Table, FrameLibrary] | None:
-    """A data frame as an Arrow table, and its library; None if this is no data frame.
+def take_in(source: Any, role_columns: Collection[str] = ()) -> tuple[pa.Table, FrameLibrary] | None:
+    """Return a data frame as an Arrow table, and its library; None if the source is not a data frame.
 
-    The index of a pandas frame is not read, except for the levels that `wanted` names: they become the first columns.
+    The index of a pandas frame is not read, except for the levels named in `role_columns`: these become the first columns.
     """
-    if isinstance(source, (str, os.PathLike)):  # the most common case, decided without loading narwhals
+    if isinstance(source, (str, os.PathLike)):  # the most common case, which needs no import of narwhals
         return None
     if isinstance(source, (pa.Table, pa.RecordBatch, pa.RecordBatchReader)):
         taken = take_arrow(source)
     elif is_of(source, "pandas", "DataFrame"):
         from kohort.tables.frames.pandas_frame import take_pandas
 
-        taken = take_pandas(source, wanted)
+        taken = take_pandas(source, role_columns)
     elif is_of(source, "polars", "DataFrame", "LazyFrame"):
         from kohort.tables.frames.polars_frame import take_polars
 
@@ -40,7 +40,7 @@ def take_in(source: Any, wanted: Collection[str] = ()) -> tuple[pa.Table, FrameL
 
         taken = take_duckdb(source)
     elif is_of(source, "narwhals", "DataFrame", "LazyFrame"):
-        return _take_wrapped(source, wanted)
+        return _take_wrapped(source, role_columns)
     else:
         other = take_other(source)
         if other is None:
@@ -51,16 +51,16 @@ def take_in(source: Any, wanted: Collection[str] = ()) -> tuple[pa.Table, FrameL
 
 
 def give_back(table: pa.Table, library: FrameLibrary, carried: Collection[str]) -> Any:
-    """A release as a data frame of the same class as its source.
+    """Return a release as a data frame of the same class as its source.
 
-    `carried` names the columns that are published unchanged. They get the type that they had, without the categories that no
-    row of the release has. The other columns are text, or categories if the source's column of this name had categories.
+    `carried` names the columns that are published unchanged. They keep the type of the source, without the categories that occur
+    in no row of the release. The other columns are text, or categories if the source's column of this name had categories.
     """
     return library.make(table, carried)
 
 
 def index_names(source: Any) -> list[str]:
-    """Names that a job may use for the levels of a pandas index. The default index has none."""
+    """Return the names that a job may use for the levels of a pandas index. The default index has none."""
     native = source.to_native() if is_of(source, "narwhals", "DataFrame", "LazyFrame") else source
     if not is_of(native, "pandas", "DataFrame"):
         return []
@@ -69,9 +69,9 @@ def index_names(source: Any) -> list[str]:
     return list(levels(native))
 
 
-def _take_wrapped(source: Any, wanted: Collection[str]) -> tuple[pa.Table, FrameLibrary] | None:
-    """A data frame of narwhals, which gets its release back as one."""
-    taken = take_in(source.to_native(), wanted)
+def _take_wrapped(source: Any, role_columns: Collection[str]) -> tuple[pa.Table, FrameLibrary] | None:
+    """Read a data frame of narwhals. Its release is wrapped by narwhals again."""
+    taken = take_in(source.to_native(), role_columns)
     if taken is None:
         return None
 

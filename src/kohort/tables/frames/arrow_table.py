@@ -1,4 +1,4 @@
-"""pyarrow, other objects that stream Arrow, and other libraries that narwhals knows."""
+"""Tables of pyarrow, other objects that provide an Arrow stream, and frames of other libraries that narwhals supports."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def take_other(source: Any) -> tuple[pa.Table, FrameLibrary] | None:
         return None
     try:
         reader = pa.RecordBatchReader.from_stream(source)
-    except READ_ERRORS:  # not a table: a series, an array
+    except READ_ERRORS:  # a series or an array, not a table
         return None
     with reading("Arrow stream"):
         return take_arrow(reader.read_all())
@@ -64,5 +64,5 @@ def _to_other(library: Any, lazy: bool, table: pa.Table, carried: Collection[str
         if lazy:
             return nw.from_native(plain, eager_only=True).lazy(backend=library).to_native()
         return nw.from_arrow(plain, backend=library).to_native()
-    except Exception:  # noqa: BLE001 - some need a session of their own (Spark); every library reads Arrow
+    except Exception:  # noqa: BLE001 - some libraries need a session (Spark). Every library reads Arrow, so return that.
         return plain

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from kohort.errors import RequestError
-from kohort.tables.frames.frame_library import FrameLibrary, reading, unfit, values
+from kohort.tables.frames.frame_library import FrameLibrary, reading, unsupported_type, values
 
 _ENUM = re.compile(r"ENUM\((?:'(?:[^']|'')*'(?:, )?)+\)")
 _CHANGED_BY_ARROW = re.compile(
@@ -21,7 +21,9 @@ _CHANGED_BY_ARROW = re.compile(
 def take_duckdb(relation: Any) -> tuple[pa.Table, FrameLibrary]:
     sql_types = dict(zip(relation.columns, map(str, relation.types), strict=True))
     problems = [
-        unfit(name, sql_type) for name, sql_type in sql_types.items() if _CHANGED_BY_ARROW.search(_ENUM.sub("", sql_type))
+        unsupported_type(name, sql_type)
+        for name, sql_type in sql_types.items()
+        if _CHANGED_BY_ARROW.search(_ENUM.sub("", sql_type))
     ]
     if problems:
         raise RequestError(problems)
@@ -31,7 +33,7 @@ def take_duckdb(relation: Any) -> tuple[pa.Table, FrameLibrary]:
 
 
 def _to_duckdb(relation: Any, sql_types: Mapping[str, str], table: pa.Table, carried: Collection[str]) -> Any:
-    """On the connection of the source if that finds Python variables by name, else on the default connection."""
+    """Return a relation on the source's connection if it finds Python variables by name, else on the default connection."""
     import duckdb
 
     casts = []
@@ -47,7 +49,7 @@ def _to_duckdb(relation: Any, sql_types: Mapping[str, str], table: pa.Table, car
 
 
 def _enum_of_held(sql_type: str, column: pa.ChunkedArray) -> str:
-    """A type in SQL, with every ENUM in it reduced to the values that the column has, in their order."""
+    """Return an SQL type with every ENUM in it reduced to the values that occur in the column, in the same order."""
     if not _ENUM.search(sql_type):
         return sql_type
     held = set(_texts_in((values(column) if pa.types.is_nested(column.type) else column.unique()).to_pylist()))

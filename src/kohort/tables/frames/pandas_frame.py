@@ -1,4 +1,4 @@
-"""pandas. Every column gets its type back. The index is not read, except for the levels that have a role."""
+"""pandas frames. Columns that are published unchanged keep their type. The index is not read, except for levels with a role."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kohort.tables.frames.frame_library import FrameLibrary, cast, column_by_col
 
 
 def levels(frame: Any) -> dict[str, int]:
-    """The numbers of an index's levels by name. A name that a column has too means the column."""
+    """Return the numbers of the index levels by name. A level with the same name as a column is left out."""
     import pandas as pd
 
     if isinstance(frame.index, pd.RangeIndex) and frame.index.name is None:
@@ -26,30 +26,37 @@ def levels(frame: Any) -> dict[str, int]:
     return {name: number for number, name in enumerate(names) if isinstance(name, str) and name not in frame.columns}
 
 
-def take_pandas(frame: Any, wanted: Collection[str]) -> tuple[pa.Table, FrameLibrary]:
+def take_pandas(frame: Any, role_columns: Collection[str]) -> tuple[pa.Table, FrameLibrary]:
     _require_names(frame.columns)
-    asked = [(name, frame.index.get_level_values(at).to_series()) for name, at in levels(frame).items() if name in wanted]
-    columns = dict([*asked, *frame.items()])
+    index_columns = [
+        (name, frame.index.get_level_values(at).to_series()) for name, at in levels(frame).items() if name in role_columns
+    ]
+    columns = dict([*index_columns, *frame.items()])
     dtypes = {name: column.dtype for name, column in columns.items()}
     return column_by_column(columns, _from_pandas), FrameLibrary("pandas DataFrame", partial(_to_pandas, dtypes))
 
 
 def _require_names(columns: Any) -> None:
-    """Refuse names that are not distinct texts. Messages have numbers: without a header line, names are cells of a record."""
+    """Raise a RequestError if column names are not distinct text.
+
+    The messages give column numbers, not names: in a table without a header line, the names are cells of a row.
+    """
     if columns.nlevels > 1:
         raise RequestError(
-            f"The columns of the data frame have names of {columns.nlevels} levels. Give each column one name "
+            f"The column names of the data frame have {columns.nlevels} levels. Give each column a single name "
             "(df.columns = ['_'.join(name) for name in df.columns])."
         )
     doubled = [number for number, twice in enumerate(columns.duplicated(keep=False), start=1) if twice]
     if doubled:
         numbers = ", ".join(map(str, doubled[:8]))
-        raise RequestError(f"Several columns of the data frame have the same name (columns {numbers}). Rename them.")
+        raise RequestError(
+            f"Several columns of the data frame have the same name (columns {numbers}). Give each column its own name."
+        )
     unnamed = [number for number, name in enumerate(columns, start=1) if not isinstance(name, str)]
     if unnamed:
         raise RequestError(
             f"{len(unnamed)} column(s) of the data frame have a name that is not text "
-            f"(columns {', '.join(map(str, unnamed[:8]))}). Name them by texts (df.columns = [...])."
+            f"(columns {', '.join(map(str, unnamed[:8]))}). Rename them to text (df.columns = [...])."
         )
 
 
@@ -58,15 +65,15 @@ def _from_pandas(name: str, column: Any) -> pa.Array | pa.ChunkedArray:
 
     if column.dtype == object:
         types = sorted({one.__name__ for one in set(map(type, column.dropna()))})
-        if len(types) > 1:  # Arrow would turn dates with a time into dates, and texts into bytes
+        if len(types) > 1:  # Arrow would convert timestamps to dates, and text to bytes
             raise RequestError(
-                f"Column {name!r} of the data frame holds values of several types ({', '.join(types)}). "
-                "Give it values of one type, for example with astype."
+                f"Column {name!r} of the data frame contains values of several types ({', '.join(types)}). "
+                'Convert it to one type, for example with astype("string").'
             )
     dense = column.sparse.to_dense() if isinstance(column.dtype, pd.SparseDtype) else column
     made = pa.Array.from_pandas(dense)
     if pa.types.is_dictionary(made.type) and isinstance(made.type.value_type, pa.BaseExtensionType):
-        message = "categories of a type that Arrow does not know"
+        message = "the categories have a type that Arrow does not support"
         raise TypeError(message)
     return made
 
@@ -83,7 +90,7 @@ def _to_pandas(dtypes: Mapping[str, Any], table: pa.Table, carried: Collection[s
         if hasattr(dtype, "__from_arrow__"):
             data_type = getattr(dtype, "pyarrow_dtype", column.type)
             return pd.Series(dtype.__from_arrow__(cast(column, data_type)))
-        if dtype.kind == "O":  # as Python objects: to_pandas would turn integers into floats if one is missing
+        if dtype.kind == "O":  # as Python objects, because to_pandas converts integers to floats if a value is missing
             return pd.Series(column.to_pylist(), dtype=object)
         return column.to_pandas().astype(dtype).copy()  # Arrow's memory is read-only
 
@@ -91,7 +98,10 @@ def _to_pandas(dtypes: Mapping[str, Any], table: pa.Table, carried: Collection[s
 
 
 def _categories_back(column: pa.ChunkedArray, dtype: Any) -> Any:
-    """By their position in the source's categories: Arrow may change how a value is represented."""
+    """Return a categorical column.
+
+    Values are found by their position in the source's categories, because Arrow may represent a value differently.
+    """
     import pandas as pd
 
     known = pa.Array.from_pandas(dtype.categories).cast(column.type.value_type)

@@ -1,4 +1,4 @@
-"""polars, eager and lazy. An Enum comes back with the values that the release still has."""
+"""polars frames, eager and lazy. In a release, an Enum has only the values that still occur."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def take_polars(source: Any) -> tuple[pa.Table, FrameLibrary]:
 def _from_polars(_name: str, column: Any) -> pa.ChunkedArray:
     import polars as pl
 
-    if column.dtype == pl.Object:  # polars would export the memory addresses of the objects
-        message = "objects of Python"
+    if column.dtype == pl.Object:  # polars would export the memory addresses of these objects
+        message = "the column contains Python objects"
         raise TypeError(message)
     return column.to_frame().to_arrow(compat_level=pl.CompatLevel.oldest()).column(0)
 
@@ -46,7 +46,7 @@ def _to_polars(dtypes: Mapping[str, Any], lazy: bool, table: pa.Table, carried: 
 
 
 def _narrowed(dtype: Any, column: Any) -> Any:
-    """The type with every Enum in it reduced to the values that the column has, in their order."""
+    """Return the type with every Enum in it reduced to the values that occur in the column, in the same order."""
     import polars as pl
 
     if isinstance(dtype, pl.Enum):
