@@ -55,7 +55,7 @@ def test_a_master_that_is_none_and_a_machine_without_java():
     for more, environment, said in (
         (["--master", "foo"], {}, "'foo' is nowhere that Spark runs"),
         (["--engine", "spark"], {"JAVA_HOME": "/nonexistent"}, "needs Java 17"),
-        (["--engine", "disk", "--master", "local"], {}, "A master is for the spark engine"),
+        (["--engine", "disk", "--master", "local"], {}, "Only the spark engine uses a master"),
     ):
         ended = subprocess.run([*run, *more], check=False, capture_output=True, text=True, env={**os.environ, **environment})
         assert said in ended.stderr, ended.stderr
