@@ -20,7 +20,7 @@ from kohort.engines.shared import cut_tree
 from kohort.engines.shared.counted_part import OneCluster, one_cluster, with_suppressed_group
 from kohort.engines.shared.method_run import partition_part, partition_whole, require_parts, require_persons, run_of
 from kohort.engines.shared.packed_table import PackedTable
-from kohort.engines.shared.persons import ClassPersons, side_by_side
+from kohort.engines.shared.persons import ClassPersons, sorted_by_person
 from kohort.engines.shared.spool import Spool
 from kohort.job.job import Job
 from kohort.methods import Partition
@@ -119,7 +119,7 @@ class _DiskWork:
         constraints = packed.constraints(packed.nothing())
         require_parts(job, constraints, "disk", f"The table ({packed.rows:,} rows) does not fit into the memory that is allowed.")
         room = self.limits.room() // 4
-        people = side_by_side(packed, words, self.folder, room, self.progress) if packed.persons else None
+        people = sorted_by_person(packed, words, self.folder, room, self.progress) if packed.persons else None
         counting = SpoolCounting(packed, words, people, room, self.progress)
         require_persons(packed, counting)
         tree = cut_tree.grow(packed.template, constraints, packed.rows, largest, counting)
