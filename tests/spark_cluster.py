@@ -1,4 +1,4 @@
-"""A real Spark cluster on this machine: a master and workers in separate processes, all on loopback and free ports."""
+"""Starts a real Spark cluster on this machine: a master and workers in separate processes, on loopback and free ports."""
 
 from __future__ import annotations
 
@@ -18,21 +18,17 @@ from typing import Any
 
 import pytest
 
-PATIENCE = 60  # seconds that a process may take to start or to end
+PATIENCE = 60  # seconds to wait for a process
 SPARK_TESTS = [
     pytest.mark.slow,
-    pytest.mark.xdist_group("spark"),  # a process has one session, so one worker runs all Spark tests
-    pytest.mark.filterwarnings(
-        "ignore:PySpark does not yet fully support pandas:FutureWarning"
-    ),  # kohort does not use these parts
+    pytest.mark.xdist_group("spark"),  # a process has one session, so one test worker runs all Spark tests
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),  # kohort does not use it
 ]
-QUICK = (
-    "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"  # a JVM that starts fast, because a test's JVM does little else
-)
+QUICK = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"  # start fast: JVMs of tests run only briefly
 
 
 def require_spark() -> None:
-    """Skip the test if there is no pyspark or no Java."""
+    """Skip the test if pyspark or Java is not installed."""
     pytest.importorskip("pyspark", reason="needs pyspark: install kohort[spark]")
     if _java() is None:
         pytest.skip("needs Java 17 or later: set JAVA_HOME, or put java on the path")
@@ -45,7 +41,7 @@ def _java() -> str | None:
 
 @dataclass
 class _Daemon:
-    """A master or a worker in its own process session, so that all processes that it starts can be found."""
+    """A master or a worker. It has its own process session, so that all processes that it starts can be found."""
 
     process: subprocess.Popen[bytes]
     folder: Path
@@ -62,7 +58,7 @@ class _Daemon:
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_PUBLIC_DNS": "127.0.0.1",
             "SPARK_LOCAL_DIRS": str(folder / "local"),
-            "SPARK_CONF_DIR": str(folder),  # do not use the settings of this machine
+            "SPARK_CONF_DIR": str(folder),  # do not use the Spark settings of this machine
             "SPARK_DAEMON_MEMORY": "256m",
             "SPARK_DAEMON_JAVA_OPTS": f"{QUICK} -Djava.io.tmpdir={folder} -Dspark.master.rest.enabled=false",
         }
@@ -74,32 +70,32 @@ class _Daemon:
         return cls(process, folder)
 
     def wait_for(self, pattern: str) -> str:
-        """Wait until the log matches the pattern. Return the first group of the match."""
+        """Wait until the log matches the pattern, and return its first group."""
         end = time.monotonic() + PATIENCE
         while True:
             log = (self.folder / "log").read_text("utf-8", "replace")
             if found := re.search(pattern, log):
                 return found[1]
             if time.monotonic() > end or self.process.poll() is not None:
-                raise RuntimeError(f"Spark did not start: {pattern!r} is not in\n{log[-4000:]}")
+                raise RuntimeError(
+                    f"Spark did not start: its log does not contain {pattern!r}. The end of the log:\n{log[-4000:]}"
+                )
             time.sleep(0.05)
 
     def kill(self) -> None:
-        """Kill all its processes and remove their files, as if the machine failed."""
+        """Kill all processes of the daemon and delete their files, as if the machine had failed."""
         end = time.monotonic() + PATIENCE
-        while (
-            pids := _running(self.process.pid)
-        ) and time.monotonic() < end:  # processes that start meanwhile are found in the next round
+        while (pids := _living(self.process.pid)) and time.monotonic() < end:  # repeat: new processes may have started meanwhile
             for pid in pids:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             time.sleep(0.01)
-        self.process.kill()  # for systems without /proc; executors end with their worker
+        self.process.kill()  # for systems without /proc, where executors end with their worker
         self.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _running(session: int) -> list[int]:
+def _living(session: int) -> list[int]:
     """Return the processes of a session. It includes a worker's executors and their Python processes."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
@@ -119,21 +115,21 @@ class Cluster:
 
     @property
     def wait_for_all(self) -> dict[str, Any]:
-        """Settings of a session whose first task waits until every worker is registered."""
+        """Settings of a session whose first task waits until every worker is ready."""
         return {"spark.cores.max": len(self._workers), "spark.scheduler.minRegisteredResourcesRatio": 1.0}
 
     def kill_worker(self, number: int) -> None:
-        """Kill a worker, its executors and their Python processes, and remove their files, as if its machine failed."""
+        """Kill a worker with its executors, their Python processes and their files. It is not restarted."""
         self._workers[number].kill()
 
     def pids(self, number: int) -> list[int]:
-        """Return the processes of a worker: the worker, its executors and their Python processes."""
-        return _running(self._workers[number].process.pid)
+        """Return the processes of a worker: itself, its executors and their Python processes."""
+        return _living(self._workers[number].process.pid)
 
 
 @contextmanager
 def standalone_cluster(workers: int = 2) -> Iterator[Cluster]:
-    """Start a master and workers with one core and one gigabyte each. All processes and files are removed at the end."""
+    """Start a master and workers with one core and 1 GiB of memory each. At the end, remove all processes and files."""
     with tempfile.TemporaryDirectory(prefix="spark-", ignore_cleanup_errors=True) as name, ExitStack() as stack:
         folder = Path(name)
         loopback = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
@@ -142,9 +138,9 @@ def standalone_cluster(workers: int = 2) -> Iterator[Cluster]:
         cluster = Cluster(master.wait_for(r"Starting Spark master at (spark://127\.0\.0\.1:\d+)"))
         master.wait_for("(elected leader)")
         for number in range(workers):
-            worker_folder = folder / f"worker{number}"
-            size = ("--cores", "1", "--memory", "1g", "--work-dir", str(worker_folder / "work"))
-            worker = _Daemon.start(worker_folder, "worker.Worker", *loopback, *size, cluster.url)
+            home = folder / f"worker{number}"
+            size = ("--cores", "1", "--memory", "1g", "--work-dir", str(home / "work"))
+            worker = _Daemon.start(home, "worker.Worker", *loopback, *size, cluster.url)
             stack.callback(worker.kill)
             cluster._workers.append(worker)
         for worker in cluster._workers:
@@ -154,15 +150,15 @@ def standalone_cluster(workers: int = 2) -> Iterator[Cluster]:
 
 @contextmanager
 def session(master: str = "local[2]", settings: Mapping[str, Any] | None = None) -> Iterator[Any]:
-    """Yield a small SparkSession without output, on a cluster's URL or in a JVM of this process. The JVM ends with it.
+    """Start a small SparkSession without log output, on a cluster or in a local JVM. The JVM ends with the session.
 
-    A later session in the same JVM would inherit the settings of the first, so each session has its own JVM.
+    Each session has its own JVM, because a later session in the same JVM would inherit the settings of the first.
     """
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     if SparkContext._active_spark_context is not None:
-        raise RuntimeError("There is already a Spark session. End it first.")
+        raise RuntimeError("A Spark session is already running. Stop it first.")
     with tempfile.TemporaryDirectory(prefix="spark-", ignore_cleanup_errors=True) as folder:
         conf = {
             "spark.ui.enabled": False,
@@ -176,7 +172,7 @@ def session(master: str = "local[2]", settings: Mapping[str, Any] | None = None)
             "spark.local.dir": folder,
             "spark.sql.warehouse.dir": f"{folder}/warehouse",
             "spark.sql.shuffle.partitions": 4,
-            "spark.shuffle.readHostLocalDisk": False,  # workers share no disk, as if they were separate machines
+            "spark.shuffle.readHostLocalDisk": False,  # workers do not share a disk, like separate machines
             **(settings or {}),
         }
         builder = SparkSession.builder.master(master).appName("kohort tests")
@@ -197,7 +193,7 @@ def session(master: str = "local[2]", settings: Mapping[str, Any] | None = None)
 
 @contextmanager
 def _stderr_into(path: Path) -> Iterator[None]:
-    """Write stderr to a file. Processes that are started meanwhile keep this file as their stderr."""
+    """Redirect stderr to a file. Processes that are started meanwhile keep the file as their stderr."""
     kept = os.dup(2)
     try:
         with path.open("wb") as file:
@@ -209,7 +205,7 @@ def _stderr_into(path: Path) -> Iterator[None]:
 
 
 def _end_jvm() -> None:
-    """End the JVM of this process's sessions. It runs until its stdin is closed."""
+    """End the JVM of this process's sessions by closing its stdin."""
     from pyspark import SparkContext
 
     gateway = SparkContext._gateway

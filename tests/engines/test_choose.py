@@ -1,4 +1,4 @@
-"""Which engine is chosen for a table."""
+"""The choice of the engine for a table."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from kohort.engines.memory import MemoryEngine
 from kohort.job.job import Job
 from kohort.progress import Progress
 
-# --- chosen by itself
 
-
-def test_a_table_that_would_not_fit_goes_to_disk_and_that_is_said(tmp_path):
+def test_auto_takes_the_disk_engine_for_a_table_above_the_memory_limit_and_notes_it(tmp_path):
     path = tmp_path / "t.parquet"
     pq.write_table(datasets.census(4_000_000, quasi=3), path)
-    said: list[str] = []
+    notes: list[str] = []
     small = Job.build(quasi=["q1", "q2", "q3"], sensitive="s1", memory="512MiB")
     large = Job.build(small, memory="4GiB")
-    assert isinstance(engine_for(small, path, Progress(1, said.append)), DiskEngine)
-    assert "(--memory): its rows stay on disk" in said[0]
-    assert isinstance(engine_for(large, path, Progress(1, said.append)), MemoryEngine)
-    assert len(said) == 1
+    assert isinstance(engine_for(small, path, Progress(1, notes.append)), DiskEngine)
+    assert "engine: disk, because the table needs about" in notes[0]
+    assert "(--memory)" in notes[0]
+    assert isinstance(engine_for(large, path, Progress(1, notes.append)), MemoryEngine)
+    assert len(notes) == 1

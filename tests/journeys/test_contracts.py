@@ -1,4 +1,4 @@
-"""Test the contracts of every method, engine and promise."""
+"""Every method, engine and promise keeps its contracts."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from kohort.testing import (
     too_few_rows,
 )
 
-# `make test` runs nearly all contracts for mondrian, and the quick ones for auto, the default method. The other methods share the
-# code that keeps promises, and each takes time to compile. `make test-all` runs all contracts for all methods.
+# `make test` runs nearly all contracts for mondrian and the quick ones for auto, the default method. The other methods use the
+# same code for promises, and compiling each of them takes time. `make test-all` runs all contracts for all methods.
 QUICK: list[Callable[[Method], None]] = [
     inputs_untouched,
     too_few_rows,
@@ -47,7 +47,7 @@ CASES = [
     for method in METHODS.values()
     for contract in ALGORITHM_CONTRACTS
 ]
-LONGER = (kept_in_corners, kept_in_many_classes)  # for most promises, only `make test-all` runs these
+LONGER = (kept_in_corners, kept_in_many_classes)  # for most promises only `make test-all` runs these
 TRIPLES = [
     pytest.param(
         method,
@@ -67,22 +67,20 @@ def named(contract):
 
 
 @pytest.mark.parametrize(("method", "contract"), CASES)
-def test_method_keeps_contract(method, contract):
+def test_method_keeps_its_contract(method, contract):
     contract(method)
 
 
 @pytest.mark.parametrize(("method", "promise", "contract"), TRIPLES)
-def test_promise_keeps_contract(method, promise, contract):
+def test_method_keeps_the_contract_of_a_promise(method, promise, contract):
     contract(method, promise)
 
 
 @pytest.mark.parametrize("contract", ENGINE_CONTRACTS, ids=named)
-@pytest.mark.parametrize(
-    "engine", [name for name in ENGINES if name != "spark"]
-)  # the contracts of Spark are in tests/engines/spark
-def test_engine_keeps_contract(engine, contract):
+@pytest.mark.parametrize("engine", [name for name in ENGINES if name != "spark"])  # see tests/engines/spark
+def test_engine_keeps_its_contract(engine, contract):
     contract(engine)
 
 
-def test_every_promise_is_kept_by_some_method():
+def test_every_promise_is_supported_by_a_method():
     assert set(DEFINITIONS) == {promise for method in METHODS.values() for promise in method.promises}

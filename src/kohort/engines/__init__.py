@@ -1,6 +1,6 @@
-"""Where rows live: in memory, on disk, or on a Spark cluster. The same job gives the same release on each.
+"""Engines run a job with the rows in memory, on disk or on a Spark cluster. The same job gives the same release on each engine.
 
-Start with `base`, the protocol, then `memory`, the plainest engine. `choose` picks one for a job. `disk` and `spark` are a
-folder each, with the same file names inside; `shared` is what they have in common. What a group must satisfy, how groups are
-made and what is published is decided elsewhere: `kohort.constraints`, `kohort.methods`, `kohort.publishing`.
+Start with `base`, the protocol, then `memory`, the simplest engine. `choose` selects the engine for a job. `disk` and `spark` are
+folders with similar file names. `shared` holds the code that both use. The engines do not decide what a group must satisfy
+(`kohort.constraints`), how groups are made (`kohort.methods`) or what is published (`kohort.publishing`).
 """

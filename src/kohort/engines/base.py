@@ -1,7 +1,7 @@
-"""The one small protocol behind every engine: a source is encoded, partitioned, published, and proven.
+"""The protocol that every engine implements: encode a source, partition it into groups, publish the groups, audit the release.
 
-A run is a chain of frozen objects, `Source -> Encoded -> Partitioned -> Publication -> Evidence`: each step takes the object
-that the step before returned. What the objects hold differs from engine to engine, because rows live elsewhere.
+A run is a chain of frozen objects: `Source -> Encoded -> Partitioned -> Publication -> Evidence`. Each step takes the object
+that the previous step returned. The contents of the objects differ between engines, because the rows are stored differently.
 """
 
 from __future__ import annotations
@@ -24,104 +24,105 @@ from kohort.utility.loss import Loss
 from kohort.utility.queries.answers import Answers
 
 Encoded = TypeVar("Encoded")
-"""The quasi-identifiers of a source as codes, and what its groups must satisfy."""
+"""The quasi-identifiers of a source as codes, and the constraints on its groups."""
 Partitioned = TypeVar("Partitioned")
-"""The encoded source with a group for each row."""
+"""The encoded source and the group of each row."""
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What a method made of the source, in figures; the rows stay with the engine."""
+    """The figures of a run. The rows stay with the engine."""
 
     rows: int
-    """Of the source."""
+    """Number of rows of the source."""
     loss: Loss
     clusters: int
     blocks: int
     sizes: Counted
-    """Of the classes: in rows, or in persons where these have several."""
+    """Sizes of the groups of the release (equivalence classes): in rows, or in people if the job has a unit column."""
     suppressed: int
+    """Number of suppressed rows, including rows that are published as `*`."""
     axes: dict[str, str]
-    """What was applied to each quasi-identifier."""
+    """By quasi-identifier: a description of how it was generalised."""
     notes: tuple[str, ...] = ()
     """What the method did and why."""
     answers: Answers | None = None
-    """What the release answers to the job's workload."""
+    """The answers of the release to the queries of the job's workload."""
 
     @property
     def class_sizes(self) -> NDArray[np.int64]:
-        """The size of every class, ascending."""
+        """The size of every group of the release, in ascending order."""
         return np.repeat(*self.sizes)
 
 
 Counted = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""Different sizes, and how many there are of each."""
+"""The different sizes, and how often each size occurs."""
 
 
 def counted(sizes: NDArray[np.generic]) -> Counted:
-    """How many there are of each size."""
+    """Count how often each size occurs."""
     different, many = np.unique(sizes, return_counts=True)
     return different.astype(np.int64), many.astype(np.int64)
 
 
 class Publication(Protocol):
-    """A release that can be written, as a table or as a file, and what is known of it."""
+    """A release that can be written as a table or as a file, together with its figures."""
 
     @property
     def result(self) -> Result: ...
 
     def labels(self) -> NDArray[np.int64]:
-        """The cluster of each row of the source; -1 = suppressed."""
+        """Return the cluster of each row of the source; -1 = suppressed."""
 
     def aligned(self) -> AlignedTables:
-        """The source and the release row by row, without those left out. For measuring only."""
+        """Return the source and the release row by row, without the rows that were left out. Use it for measurements only."""
 
     def preview(self, rows: NDArray[np.int64]) -> tuple[pa.Table, pa.Table]:
-        """These rows of the source, before and after. For the user's own screen only: it shows who is who."""
+        """Return these rows before and after. Show it to the user only: it links published rows to rows of the source."""
 
     def explain(self, progress: Progress) -> dict[str, Any]:
-        """Why the groups are as they are: columns and published values only, ready for JSON."""
+        """Return why the groups are as they are, ready for JSON. It holds only column names and published values."""
 
     def release_table(self) -> tuple[Any, Evidence]:
-        """The release as the kind of data frame that the source was, a pyarrow table if it was a file; audited."""
+        """Audit the release and return it as the same type of data frame as the source; as a pyarrow table for a file."""
 
     def release_file(self, target: Location, force: bool) -> Evidence:
-        """The release as a file: staged, audited, renamed into place only if the audit passes."""
+        """Write the release to a temporary file, audit it, and rename it to `target` only if the audit passes."""
 
 
 class Engine(Protocol[Encoded, Partitioned]):
-    """Where the rows of one run live. An engine keeps nothing of a run: what a step made is what it returns."""
+    """Runs one job. An engine stores nothing about a run: each step returns everything that it made."""
 
     name: str
     writes_folders: bool
     """Whether a release is a folder of files whose rows have no order."""
 
     def __init__(self, job: Job, progress: Progress, rows_at_once: int | None = None) -> None:
-        """`rows_at_once`: work on parts of no more rows, where an engine does so at all. The release is the same."""
+        """`rows_at_once` limits the rows of a part, for engines that work in parts. It does not change the release."""
 
     def require_target(self, target: Location, force: bool, sources: Sequence[Any]) -> None:
-        """Refuse a target that cannot be written, or that the run reads from, before any work is done. If a file is wanted."""
+        """Raise an error, before any work is done, if the target cannot be written or is one of the run's input files."""
 
     def encode(self, source: Any) -> Encoded:
-        """Read the source (a `Source`, or what one is opened from), bind the job's columns to it, make codes of it."""
+        """Read the source (a `Source`, or an object that one can be opened from), bind the job's columns to it and encode it."""
 
     def partition(self, encoded: Encoded) -> Partitioned:
-        """A group for each row, by the job's method."""
+        """Assign each row to a group with the job's method."""
 
     def publish(self, partitioned: Partitioned) -> Publication:
-        """The groups as a release that can be written, and how much it loses."""
+        """Turn the groups into a release that can be written, and measure its information loss."""
 
 
 AnyEngine = Engine[Any, Any]
 
 
 def run(engine: AnyEngine, source: Any) -> Publication:
-    """Every step of a run up to a release that can be written."""
+    """Run every step up to a release that can be written."""
     return engine.publish(engine.partition(engine.encode(source)))
 
 
 def require_file(target: Location, force: bool, sources: Sequence[Any]) -> None:
-    """See `Engine.require_target`, for those that write one file on this machine."""
+    """Implement `Engine.require_target` for engines that write one file on this machine."""
     path = local(target)
     tables.format_of(path)
     staging.require_free(path, force)

@@ -1,4 +1,4 @@
-"""Rows in memory: an Arrow table, its codes, its labels. The release is streamed to its file in batches."""
+"""The memory engine: the table, its codes and its labels are in memory. The release is written to its file in batches."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from kohort.verification.verify import Proof, require_passed
 
 @dataclass(frozen=True, eq=False)
 class MemoryEncoded:
-    """A table in memory, its quasi-identifiers as points, and what a group of its rows must satisfy."""
+    """A table in memory, its quasi-identifiers as points, and the constraints on its groups."""
 
     source: Source
     table: pa.Table
@@ -56,13 +56,13 @@ class MemoryEncoded:
 
 @dataclass(frozen=True, eq=False)
 class MemoryPartition:
-    """A label for each row of the table."""
+    """An encoded table and the group of each of its rows."""
 
     encoded: MemoryEncoded
     partition: Partition
 
     def labels(self) -> NDArray[np.int64]:
-        """The group of each row; -1 where it is suppressed, also if it is published as `*`."""
+        """Return the group of each row; -1 for suppressed rows, including rows that are published as `*`."""
         labels, suppressed_group = self.partition.labels, self.partition.suppressed_group
         return labels if suppressed_group is None else np.where(labels == suppressed_group, -1, labels)
 
@@ -97,7 +97,7 @@ class MemoryEngine:
         return MemoryEncoded(source, table, schema, constraints, points, questions)
 
     def _points(self, table: pa.Table, schema: Schema, questions: Questions | None) -> Points:
-        """The quasi-identifiers, with what else the job's search looks at."""
+        """Encode the quasi-identifiers, and the other columns that the job's search uses."""
         job = self._job
         points = replace(encoding.encode(table, schema), objective=job.objective)
         if job.label is not None:
@@ -123,14 +123,14 @@ class MemoryPublication:
     partitioned: MemoryPartition
     published: PublishedRows
     order: NDArray[np.int64]
-    """The private row map: which row of the source stands where in the release. Never written anywhere."""
+    """By row of the release: the row of the source that it was made from. It is secret and is never written to a file."""
     result: Result
     _job: Job
     _progress: Progress
 
     @classmethod
     def of(cls, partitioned: MemoryPartition, job: Job, progress: Progress) -> MemoryPublication:
-        """The texts of every group, the order of the rows, and how much is lost."""
+        """Make the published texts of every group, draw the order of the rows, and measure the information loss."""
         encoded, partition = partitioned.encoded, partitioned.partition
         points = encoded.points
         with progress.step("publish"), progress.compiling():
@@ -168,7 +168,7 @@ class MemoryPublication:
         return self.partitioned.labels()
 
     def ask(self, questions: Questions) -> Answers:
-        """What the release answers."""
+        """Return the answers of the release to these queries."""
         return questions.ask(self.aligned().release)
 
     def aligned(self) -> AlignedTables:
@@ -179,16 +179,19 @@ class MemoryPublication:
     def preview(self, rows: NDArray[np.int64]) -> tuple[pa.Table, pa.Table]:
         out = self.partition.labels[rows] < 0
         after = pa.Table.from_batches(self.published.batches(rows[~out]), self.published.schema)
-        indices = pa.array(np.cumsum(~out) - 1, mask=out)  # nothing, where a row was left out
+        indices = pa.array(np.cumsum(~out) - 1, mask=out)  # missing for rows that were left out
         return self.encoded.table.take(pa.array(rows)), after.take(indices)
 
     def explain(self, progress: Progress) -> dict[str, Any]:
-        """The method is run once more and its decisions are recorded: the same job gives the same groups."""
+        """Run the method once more and record its decisions. The same job gives the same groups."""
         encoded = self.encoded
         encoded = replace(encoded, points=replace(encoded.points, record_decisions=True))
         again = _partition(encoded, self._job, progress)
         if not np.array_equal(again.labels, self.partition.labels):
-            raise AuditError("The groups came out differently when they were made again, so they are not explained.")
+            raise AuditError(
+                "The groups cannot be explained: the second run of the method gave other groups than the release has. "
+                "This is an error in kohort or in the method. Report it with the job file, or do not request an explanation."
+            )
         boxes = boxes_of(encoded.points, again, encoded.schema)
         return explain(encoded.points, again, boxes, encoded.schema, encoded.constraints, self._job.method)
 
@@ -199,7 +202,7 @@ class MemoryPublication:
             if isinstance(origin, FrameLibrary):
                 release = frames.give_back(table, origin, self.encoded.schema.carried)
                 table = tables.read(release)[0] if origin.readable_again else table
-        evidence = self._audit(table, None)  # what the user gets, on its way back
+        evidence = self._audit(table, None)  # the data frame that the user receives, converted back to Arrow
         require_passed(evidence)
         return release, evidence
 
@@ -225,7 +228,7 @@ class MemoryPublication:
 
 
 def _partition(encoded: MemoryEncoded, job: Job, progress: Progress) -> Partition:
-    """The groups of the job's method."""
+    """Make the groups with the job's method."""
     points, schema = encoded.points, encoded.schema
 
     def ties() -> NDArray[np.uint64]:
@@ -236,7 +239,7 @@ def _partition(encoded: MemoryEncoded, job: Job, progress: Progress) -> Partitio
 
 
 def _release_order(labels: NDArray[np.int64], *, keep: bool) -> NDArray[np.int64]:
-    """The rows of the release in the order of the source, or shuffled by the system's random source, never by the seed."""
+    """Return the rows to publish, in the order of the source or shuffled by the system's random bytes, never by the seed."""
     from kohort.kernels.core.shuffle import shuffle
 
     kept = np.flatnonzero(labels >= 0)

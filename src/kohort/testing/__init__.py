@@ -1,11 +1,14 @@
-"""Contract suites, public: what every method, promise and engine must do, whoever wrote it. Needs the extra `testing`.
+"""Public contract suites: checks that every method, promise and engine must pass. They need the extra `testing`.
+
+Run a whole suite with `check_algorithm`, `check_promise` or `check_engine`::
 
     from kohort.testing import check_algorithm, check_promise
     check_algorithm("mondrian")
     check_promise("l")
 
-Each contract is a function of its own, listed at the foot, so that a test runner can name the one that fails.
-The checks count and compare published text; they share no code with the methods.
+Each contract is also a function of its own, so that a test runner can name the contract that fails. `ALGORITHM_CONTRACTS`,
+`PROMISE_CONTRACTS` and `ENGINE_CONTRACTS` list them. The checks count and compare published values. They share no code with the
+methods.
 """
 
 from __future__ import annotations
@@ -136,6 +139,7 @@ ALGORITHM_CONTRACTS: tuple[Callable[[Method], None], ...] = (
     same_promises_for_any_row_order,
     same_promises_at_any_thread_count,
 )
+"""The contracts of a method. Each takes the method."""
 PROMISE_CONTRACTS: tuple[Callable[[Method, str], None], ...] = (
     kept_alone,
     kept_for_persons,
@@ -143,6 +147,7 @@ PROMISE_CONTRACTS: tuple[Callable[[Method, str], None], ...] = (
     kept_in_corners,
     changes_nothing_if_kept,
 )
+"""The contracts of a promise. Each takes a method and the name of a promise that the method supports."""
 ENGINE_CONTRACTS: tuple[Callable[[str], None], ...] = (
     gives_the_same_release,
     counts_persons,
@@ -151,26 +156,88 @@ ENGINE_CONTRACTS: tuple[Callable[[str], None], ...] = (
     leaves_nothing_when_it_fails,
     shuffles_unpredictably,
 )
+"""The contracts of an engine. Each takes the name of the engine."""
 
 
 def promises_kept(method: Method) -> None:
-    """Every promise that a method says it can keep."""
+    """Check that a method keeps every promise that it supports.
+
+    Parameters
+    ----------
+    method : Method
+        The method, from `kohort.methods.METHODS`.
+
+    Raises
+    ------
+    AssertionError
+        If a contract of `PROMISE_CONTRACTS` fails for one of the promises.
+
+    Examples
+    --------
+    The check is slow.
+
+    >>> from kohort.methods import METHODS
+    >>> promises_kept(METHODS["mondrian"])  # doctest: +SKIP
+
+    """
     for promise in method.promises:
         for contract in PROMISE_CONTRACTS:
             contract(method, promise)
 
 
 def check_algorithm(name: str) -> None:
-    """Every contract of a method."""
-    assert name in METHODS, f"there is no method {name!r}; is it listed in methods/__init__.py?"
+    """Check that a method keeps every contract, and every promise that it supports.
+
+    Parameters
+    ----------
+    name : str
+        The name of the method, as in `kohort.methods.METHODS`.
+
+    Raises
+    ------
+    AssertionError
+        If a contract fails, or if there is no method of this name.
+
+    Examples
+    --------
+    A complete check is slow.
+
+    >>> check_algorithm("mondrian")  # doctest: +SKIP
+    >>> check_algorithm("my-method")
+    Traceback (most recent call last):
+    AssertionError: There is no method 'my-method'. List its file in kohort/methods/__init__.py.
+
+    """
+    assert name in METHODS, f"There is no method {name!r}. List its file in kohort/methods/__init__.py."
     for contract in ALGORITHM_CONTRACTS:
         contract(METHODS[name])
     promises_kept(METHODS[name])
 
 
 def check_promise(name: str) -> None:
-    """A promise is kept by every method that says it can keep it."""
-    assert name in DEFINITIONS
+    """Check that every method that supports a promise keeps it.
+
+    Parameters
+    ----------
+    name : str
+        The name of the promise, as in `kohort.schema.promises.DEFINITIONS`, for example "l" or "t".
+
+    Raises
+    ------
+    AssertionError
+        If a contract fails, or if there is no promise of this name.
+
+    Examples
+    --------
+    A complete check is slow.
+
+    >>> check_promise("l")  # doctest: +SKIP
+    >>> check_promise("gamma")
+    Traceback (most recent call last):
+    AssertionError: There is no promise 'gamma'. List its file in kohort/schema/promises/promise.py.
+
+    """
+    assert name in DEFINITIONS, f"There is no promise {name!r}. List its file in kohort/schema/promises/promise.py."
     for method in METHODS.values():
         if name in method.promises:
             for contract in PROMISE_CONTRACTS:
@@ -178,7 +245,28 @@ def check_promise(name: str) -> None:
 
 
 def check_engine(name: str) -> None:
-    """Every contract of an engine."""
-    assert name in ENGINES
+    """Check that an engine keeps every contract.
+
+    Parameters
+    ----------
+    name : str
+        The name of the engine, as in `kohort.engines.choose.ENGINES`, for example "disk".
+
+    Raises
+    ------
+    AssertionError
+        If a contract fails, or if there is no engine of this name.
+
+    Examples
+    --------
+    A complete check is slow.
+
+    >>> check_engine("disk")  # doctest: +SKIP
+    >>> check_engine("cloud")
+    Traceback (most recent call last):
+    AssertionError: There is no engine 'cloud'. Add it to ENGINES in kohort/engines/choose.py.
+
+    """
+    assert name in ENGINES, f"There is no engine {name!r}. Add it to ENGINES in kohort/engines/choose.py."
     for contract in ENGINE_CONTRACTS:
         contract(name)

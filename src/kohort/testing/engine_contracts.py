@@ -1,4 +1,4 @@
-"""What every engine must do."""
+"""The contracts of an engine."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from kohort.utility.loss import Loss
 Rows = Counter[tuple[str | None, ...]]
 
 PARTS = (None, 60)
-"""Rows at once: as an engine likes, and so few that it must work in parts."""
+"""Values of `rows_at_once`: the engine's own choice, and so few rows that it must work in parts."""
 QUASI = ["q1", "q2", "q3"]
-ASKED: tuple[dict[str, Any], ...] = (
+REQUESTED: tuple[dict[str, Any], ...] = (
     {"method": "mondrian", "k": 2},
     {"method": "mondrian", "k": 10, "l": 3},
     {"method": "mondrian", "k": 3, "t": 0.4, "ranges": "grid"},
@@ -37,16 +37,53 @@ ASKED: tuple[dict[str, Any], ...] = (
 
 
 def gives_the_same_release(engine: str) -> None:
-    """Same job, same release, whatever ran it: equal multisets of (quasi-identifiers as they were, box, sensitive values)."""
+    """Check that the engine gives the same release as the memory engine, in one piece and in parts.
+
+    Both releases must hold the same rows in any order. A row is compared by its original quasi-identifiers, its published values
+    and its sensitive values.
+
+    Parameters
+    ----------
+    engine : str
+        The name of the engine.
+
+    Raises
+    ------
+    AssertionError
+        If the releases, the sizes of their groups or their information loss differ.
+
+    Examples
+    --------
+    >>> from kohort.testing import gives_the_same_release
+    >>> gives_the_same_release("disk")  # doctest: +SKIP
+
+    """
     for number, table in enumerate(_tables()):
-        for requested in ASKED[number::2]:  # each of them once: a run on a cluster takes seconds
+        for requested in REQUESTED[number::2]:  # each setting with one table only, because a run on a cluster takes seconds
             require_same(engine, table, {"quasi": QUASI, "sensitive": "s1", "seed": number, **requested})
 
 
 def counts_persons(engine: str) -> None:
-    """A person with several rows counts once, in parts of a table too."""
+    """Check that the engine counts a person with several rows once, also when it works in parts.
+
+    Parameters
+    ----------
+    engine : str
+        The name of the engine.
+
+    Raises
+    ------
+    AssertionError
+        If the release or the error differs from that of the memory engine.
+
+    Examples
+    --------
+    >>> from kohort.testing import counts_persons
+    >>> counts_persons("disk")  # doctest: +SKIP
+
+    """
     requested = (
-        ({"method": "mondrian", "k": 4, "l": 2}, {"method": "mondrian", "k": 134}),  # the latter are more than there are
+        ({"method": "mondrian", "k": 4, "l": 2}, {"method": "mondrian", "k": 134}),  # the table has fewer than 134 people
         ({"method": "k-member", "k": 3, "block": 50},),
     )
     for number, table in enumerate(_tables()):
@@ -57,7 +94,24 @@ def counts_persons(engine: str) -> None:
 
 
 def refuses_with_a_way_out(engine: str) -> None:
-    """What cannot be done part by part is done at once, or refused with a clear sentence."""
+    """Check that the engine runs a job that cannot be done in parts, or raises an error that names a flag to change.
+
+    Parameters
+    ----------
+    engine : str
+        The name of the engine.
+
+    Raises
+    ------
+    AssertionError
+        If the engine fails without need, or if its error names no flag.
+
+    Examples
+    --------
+    >>> from kohort.testing import refuses_with_a_way_out
+    >>> refuses_with_a_way_out("disk")  # doctest: +SKIP
+
+    """
     table = next(_tables())
     for requested in ({"method": "incognito"}, {"method": "mondrian", "effort": 1}, {"method": "k-member", "block": 0}):
         job = Job.build(quasi=QUASI, sensitive="s1", k=3, seed=1, **requested)
@@ -67,9 +121,9 @@ def refuses_with_a_way_out(engine: str) -> None:
 
 
 def require_same(engine: str, table: pa.Table, requested: Mapping[str, Any]) -> None:
-    """A job gives what it gives in memory, in parts and in one piece."""
-    shown, also = with_originals(table, requested["quasi"])
-    job = Job.build(**{**requested, **also})
+    """Check that a job gives the same release or error as in memory, in one piece and in parts."""
+    shown, roles = with_originals(table, requested["quasi"])
+    job = Job.build(**{**requested, **roles})
     expected = released(ENGINES["memory"](job, Progress(1)), shown)
     for rows in PARTS:
         found = released(ENGINES[engine](job, Progress(2), rows), shown)
@@ -83,12 +137,12 @@ def require_same(engine: str, table: pa.Table, requested: Mapping[str, Any]) -> 
 
 
 def _of_classes(loss: Loss) -> dict[str, float]:
-    """Without what depends on how many clusters make a class: equal rows that do not fit into memory are one."""
+    """Return the losses that do not depend on the number of clusters: equal rows that do not fit into memory form one cluster."""
     return {name: value for name, value in loss.to_dict().items() if not name.endswith("_clusters")}
 
 
 def released(engine: AnyEngine, source: Any) -> tuple[Rows, Result] | KohortError:
-    """The rows of a release in any order, and its figures; or why there is none."""
+    """Run an engine. Return the rows of the release in any order and its figures, or the error."""
     try:
         publication = run(engine, source)
         table, evidence = publication.release_table()
@@ -99,7 +153,7 @@ def released(engine: AnyEngine, source: Any) -> tuple[Rows, Result] | KohortErro
 
 
 def rows_of(table: Any) -> Rows:
-    """The rows of a table as text, in any order."""
+    """Count the rows of a table, as text and in any order."""
     plain = table if isinstance(table, pa.Table) else table.toArrow()
     columns = [_texts(plain.column(name)) for name in sorted(plain.column_names)]
     return Counter(zip(*columns, strict=True))
@@ -110,7 +164,10 @@ def _texts(column: pa.ChunkedArray) -> list[str | None]:
 
 
 def with_originals(table: pa.Table, quasi: list[str]) -> tuple[pa.Table, dict[str, Any]]:
-    """A table whose release shows what every cell was: each quasi-identifier once more, to be published as it is."""
+    """Add a copy of each quasi-identifier that is published unchanged, so that the release shows the original cells.
+
+    Return the table and the roles of the copies, as settings of a job.
+    """
     copies = [f"{name} as it was" for name in quasi]
     for name, copy in zip(quasi, copies, strict=True):
         table = table.append_column(copy, table.column(name))
@@ -118,7 +175,7 @@ def with_originals(table: pa.Table, quasi: list[str]) -> tuple[pa.Table, dict[st
 
 
 def _tables() -> Iterator[pa.Table]:
-    """Numbers; with missing values, text and many equal rows."""
+    """Yield a table of numbers, and a table with missing values, text and many equal rows."""
     yield datasets.census(400, quasi=3)
     table = datasets.census(300, quasi=3, seed=2)
     ages = [None if row % 17 == 0 else 40 if row % 3 else 20 + row % 50 for row in range(300)]
@@ -127,7 +184,24 @@ def _tables() -> Iterator[pa.Table]:
 
 
 def writes_what_it_proved(engine: str) -> None:
-    """Every format holds the same release; the source is untouched; nothing else is left behind."""
+    """Check that every file format holds the same release, that the source is unchanged, and that no other files are left.
+
+    Parameters
+    ----------
+    engine : str
+        The name of the engine.
+
+    Raises
+    ------
+    AssertionError
+        If a file differs, or if the folder holds other files.
+
+    Examples
+    --------
+    >>> from kohort.testing import writes_what_it_proved
+    >>> writes_what_it_proved("disk")  # doctest: +SKIP
+
+    """
     sample, folders = datasets.hospital(400), ENGINES[engine].writes_folders
     job = Job.build(sample.job, engine=engine, seed=7, keep_order=not folders)
     with tempfile.TemporaryDirectory() as name:
@@ -148,7 +222,23 @@ def writes_what_it_proved(engine: str) -> None:
 
 
 def leaves_nothing_when_it_fails(engine: str) -> None:
-    """A promise that cannot be kept, a cancelled run: no file, not even a half one."""
+    """Check that a promise that cannot be kept and a cancelled run raise the right error and leave no file.
+
+    Parameters
+    ----------
+    engine : str
+        The name of the engine.
+
+    Raises
+    ------
+    AssertionError
+        If there is another error, no error, or a file.
+
+    Examples
+    --------
+    >>> leaves_nothing_when_it_fails("memory")
+
+    """
     sample = datasets.hospital(100)
     with tempfile.TemporaryDirectory() as name:
         target = Path(name) / "out.csv"
@@ -162,7 +252,24 @@ def leaves_nothing_when_it_fails(engine: str) -> None:
 
 
 def shuffles_unpredictably(engine: str) -> None:
-    """The same job twice: the same records, in another order, which the seed does not tell."""
+    """Check that two runs of the same job with the same seed publish the same rows in different orders.
+
+    Parameters
+    ----------
+    engine : str
+        The name of the engine.
+
+    Raises
+    ------
+    AssertionError
+        If the orders are equal, or if the rows differ.
+
+    Examples
+    --------
+    >>> from kohort.testing import shuffles_unpredictably
+    >>> shuffles_unpredictably("memory")  # doctest: +SKIP
+
+    """
     sample = datasets.hospital(400)
     job = Job.build(sample.job, engine=engine, seed=7)
     one, two = (_listed(api.anonymize(sample.table, job).table) for _ in range(2))

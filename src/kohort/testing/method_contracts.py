@@ -1,4 +1,4 @@
-"""What every method must do."""
+"""The contracts of a method."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def _partition(points: Points, job: Job, progress: Progress | None = None) -> Pa
 def _require_labels(labels: NDArray[np.int64], rows: int, k: int) -> None:
     sizes = Counter(labels.tolist())
     sizes.pop(-1, None)
-    assert labels.shape == (rows,), "one label per row"
-    assert sorted(sizes) == list(range(len(sizes))), "labels are 0, 1, ... without gaps"
-    assert all(size >= k for size in sizes.values()), "every cluster holds at least k rows"
+    assert labels.shape == (rows,), "the method does not return one label for each row"
+    assert sorted(sizes) == list(range(len(sizes))), "the labels are not 0, 1, ... without gaps"
+    assert all(size >= k for size in sizes.values()), "a cluster has fewer than k rows"
 
 
 def _everywhere(method: Method, test: Callable[[pa.Table, Job], None], examples: int = EXAMPLES) -> None:
-    """Run a test with every set of options on random tables and in the corners."""
+    """Run a check with every set of options on random tables and on the special cases."""
     for option in option_sets(method):
 
         def on_random(option: dict[str, Any], table: pa.Table, k: int) -> None:
@@ -59,7 +59,24 @@ def _everywhere(method: Method, test: Callable[[pa.Table, Job], None], examples:
 
 
 def labels_without_gaps(method: Method) -> None:
-    """Labels 0, 1, ..., each on at least k rows."""
+    """Check that the labels are 0, 1, ... without gaps, each on at least k rows; -1 marks suppressed rows.
+
+    Parameters
+    ----------
+    method : Method
+        The method, from `kohort.methods.METHODS`.
+
+    Raises
+    ------
+    AssertionError
+        If a label is missing or has fewer than k rows.
+
+    Examples
+    --------
+    >>> from kohort.methods import METHODS
+    >>> labels_without_gaps(METHODS["mondrian"])  # doctest: +SKIP
+
+    """
 
     def check(table: pa.Table, job: Job) -> None:
         _require_labels(_partition(_points(table, job), job).labels, table.num_rows, job.promise.k)
@@ -68,7 +85,24 @@ def labels_without_gaps(method: Method) -> None:
 
 
 def inputs_untouched(method: Method) -> None:
-    """The codes that came in are as they were, and need not be writable."""
+    """Check that the method does not change its input, and that the input may be read-only.
+
+    Parameters
+    ----------
+    method : Method
+        The method, from `kohort.methods.METHODS`.
+
+    Raises
+    ------
+    AssertionError
+        If the codes have changed.
+
+    Examples
+    --------
+    >>> from kohort.methods import METHODS
+    >>> inputs_untouched(METHODS["mondrian"])
+
+    """
     job = job_for(method, {}, 3)
     for _title, table in special_tables():
         points = _points(table, job)
@@ -80,7 +114,24 @@ def inputs_untouched(method: Method) -> None:
 
 
 def promise_kept(method: Method) -> None:
-    """The published table, grouped by its own text, has no class below k."""
+    """Check that the published table has no group of fewer than k rows, and no row too many or too few.
+
+    Parameters
+    ----------
+    method : Method
+        The method, from `kohort.methods.METHODS`.
+
+    Raises
+    ------
+    AssertionError
+        If a group is too small, or if the number of published rows is wrong.
+
+    Examples
+    --------
+    >>> from kohort.methods import METHODS
+    >>> promise_kept(METHODS["mondrian"])  # doctest: +SKIP
+
+    """
 
     def check(table: pa.Table, job: Job) -> None:
         release = api.anonymize(table, job)
@@ -92,7 +143,24 @@ def promise_kept(method: Method) -> None:
 
 
 def same_at_any_thread_count(method: Method) -> None:
-    """1 and 4 threads give the same labels."""
+    """Check that 1 and 4 threads give the same labels.
+
+    Parameters
+    ----------
+    method : Method
+        The method, from `kohort.methods.METHODS`.
+
+    Raises
+    ------
+    AssertionError
+        If the labels differ.
+
+    Examples
+    --------
+    >>> from kohort.methods import METHODS
+    >>> same_at_any_thread_count(METHODS["mondrian"])  # doctest: +SKIP
+
+    """
     for option in option_sets(method):
         table, job = enough_for_threads(method, option)
         points = _points(table, job)
@@ -101,7 +169,26 @@ def same_at_any_thread_count(method: Method) -> None:
 
 
 def same_for_any_row_order(method: Method) -> None:
-    """Rows shuffled, same release: equal multisets of (own values, published values)."""
+    """Check that the release does not depend on the order of the rows of the source.
+
+    Both releases must hold the same pairs of original and published values, each equally often.
+
+    Parameters
+    ----------
+    method : Method
+        The method, from `kohort.methods.METHODS`.
+
+    Raises
+    ------
+    AssertionError
+        If the releases differ.
+
+    Examples
+    --------
+    >>> from kohort.methods import METHODS
+    >>> same_for_any_row_order(METHODS["mondrian"])  # doctest: +SKIP
+
+    """
 
     def check(table: pa.Table, job: Job) -> None:
         shuffled = table.take(np.random.default_rng(1).permutation(table.num_rows))
@@ -111,7 +198,24 @@ def same_for_any_row_order(method: Method) -> None:
 
 
 def too_few_rows(method: Method) -> None:
-    """Fewer rows than k is an error of the run; no rows at all are no labels."""
+    """Check that a table of fewer than k rows raises `PromiseError`, and that the method returns no labels for no rows.
+
+    Parameters
+    ----------
+    method : Method
+        The method, from `kohort.methods.METHODS`.
+
+    Raises
+    ------
+    AssertionError
+        If the error is not raised, or if there are labels.
+
+    Examples
+    --------
+    >>> from kohort.methods import METHODS
+    >>> too_few_rows(METHODS["mondrian"])
+
+    """
     table = next(special_tables())[1].slice(0, 4)
     job = job_for(method, {}, 5)
     require_raises(PromiseError, lambda: api.anonymize(table, job))
@@ -119,21 +223,38 @@ def too_few_rows(method: Method) -> None:
 
 
 def can_be_cancelled(method: Method) -> None:
-    """A run that is cancelled in the middle ends with CancelledError, soon."""
+    """Check that a run that is cancelled while it groups or improves ends with `CancelledError`.
 
-    class Impatient(Progress):
+    Parameters
+    ----------
+    method : Method
+        The method, from `kohort.methods.METHODS`.
+
+    Raises
+    ------
+    AssertionError
+        If the run ends without `CancelledError`.
+
+    Examples
+    --------
+    >>> from kohort.methods import METHODS
+    >>> can_be_cancelled(METHODS["mondrian"])  # doctest: +SKIP
+
+    """
+
+    class CancelledWhileGrouping(Progress):
         def slot(self) -> NDArray[np.int64]:
             pair = super().slot()
             self.cancel()
             return pair
 
-    class Satisfied(Progress):
+    class CancelledWhileImproving(Progress):
         def begin_improving(self, cost: int) -> None:
             super().begin_improving(cost)
             self.cancel()
 
     table, job = enough_for_threads(method, {})
     points = _points(table, job)
-    require_raises(CancelledError, lambda: _partition(points, job, Impatient(2)))
+    require_raises(CancelledError, lambda: _partition(points, job, CancelledWhileGrouping(2)))
     if job.rounds:
-        require_raises(CancelledError, lambda: _partition(points, job, Satisfied(2)))
+        require_raises(CancelledError, lambda: _partition(points, job, CancelledWhileImproving(2)))

@@ -1,4 +1,4 @@
-"""A plain count of promises: what a reader of the release could count. It shares no code with the methods."""
+"""Checks promises by plain counting, as a reader of the release could do. It shares no code with the methods."""
 
 from __future__ import annotations
 
@@ -15,29 +15,61 @@ from kohort.schema.promises import SensitivePromise
 from kohort.testing.sample_tables import SECRET_TREE
 
 Value = str | None
-TINY = 1e-9  # sums of shares differ in their last digits from one order of adding to another
+TINY = 1e-9  # tolerance: sums of shares differ in their last digits if they are added in another order
 
 
 @dataclass(frozen=True)
 class Held:
-    """A class of a release, or all of it: how many persons, and how many of them hold each sensitive value; None is missing."""
+    """The sensitive values of one group of a release, or of the whole release.
+
+    Parameters
+    ----------
+    persons : int
+        The number of people in the group.
+    counts : Counter
+        By sensitive value: the number of people who have it. None is the missing value.
+
+    Examples
+    --------
+    >>> Held.by(rows=[0, 1, 2], persons=["A", "A", "B"], values=["flu", "flu", "gout"])
+    Held(persons=2, counts=Counter({'flu': 1, 'gout': 1}))
+
+    """
 
     persons: int
     counts: Counter[Value]
 
     @classmethod
     def by(cls, rows: Iterable[int], persons: Sequence[Hashable], values: Sequence[Value]) -> Held:
+        """Count the people and the sensitive values of some rows. A person with several rows counts once per value.
+
+        Parameters
+        ----------
+        rows : iterable of int
+            The rows to count.
+        persons : sequence
+            The person of every row of the table.
+        values : sequence
+            The sensitive value of every row of the table.
+
+        Returns
+        -------
+        Held
+            The counts.
+
+        """
         pairs = {(persons[row], values[row]) for row in rows}
         return cls(len({person for person, _value in pairs}), Counter(value for _person, value in pairs))
 
     @cached_property
     def shares(self) -> dict[Value, float]:
+        """By sensitive value: its share of all counts."""
         total = self.counts.total()
         return {value: count / total for value, count in self.counts.items()}
 
     @cached_property
     def in_order(self) -> list[Value]:
-        """Missing, then text as its tree has it, or numbers by size."""
+        """The values in order: first missing, then texts in the order of `SECRET_TREE`, or numbers by size."""
         leaf = {row[0]: index for index, row in enumerate(SECRET_TREE)}
         return sorted(
             self.counts, key=lambda value: -math.inf if value is None else leaf[value] if value in leaf else float(value)
@@ -45,24 +77,82 @@ class Held:
 
 
 def entropy_l(here: Held) -> float:
-    """How many equally frequent values would leave a reader as unsure."""
+    """Return the entropy l-diversity of a group: the number of equally frequent values with the same entropy.
+
+    Parameters
+    ----------
+    here : Held
+        The group.
+
+    Returns
+    -------
+    float
+        The exponential of the entropy.
+
+    Examples
+    --------
+    >>> round(entropy_l(Held(4, Counter(flu=2, gout=2))), 6)
+    2.0
+
+    """
     return math.exp(-sum(share * math.log(share) for share in here.shares.values()))
 
 
-def recursive_c(here: Held, l: int) -> float:  # noqa: E741 - its name in every paper
-    """What c must exceed for recursive (c,l)-diversity."""
+def recursive_c(here: Held, l: int) -> float:  # noqa: E741 - the usual name in the literature
+    """Return the number that c must exceed so that a group has recursive (c,l)-diversity.
+
+    Parameters
+    ----------
+    here : Held
+        The group.
+    l : int
+        The l of recursive (c,l)-diversity.
+
+    Returns
+    -------
+    float
+        The count of the most frequent value divided by the sum of the counts from the l-th most frequent value on; infinity if
+        there are fewer than l values.
+
+    Examples
+    --------
+    >>> recursive_c(Held(6, Counter(flu=3, gout=2, mumps=1)), 2)
+    1.0
+
+    """
     falling = sorted(here.counts.values(), reverse=True)
     return falling[0] / sum(falling[l - 1 :]) if len(falling) >= l else math.inf
 
 
 def distance(here: Held, everybody: Held, value_distance: str) -> float:
-    """How much of a class's distribution must be moved how far to make the whole table's."""
+    """Return the t-closeness of a group: the earth mover's distance between its distribution and that of the whole table.
+
+    Parameters
+    ----------
+    here : Held
+        The group.
+    everybody : Held
+        The whole table.
+    value_distance : {"equal", "ordered", "tree"}
+        The distance between two values: all equal, by their order, or by their height in `SECRET_TREE`.
+
+    Returns
+    -------
+    float
+        The distance, from 0 to 1.
+
+    Examples
+    --------
+    >>> distance(Held(2, Counter(gout=2)), Held(4, Counter(gout=2, mumps=2)), "equal")
+    0.5
+
+    """
     gaps = {value: here.shares.get(value, 0.0) - share for value, share in everybody.shares.items()}
     if value_distance == "equal":
         return sum(gap for gap in gaps.values() if gap > 0)
     if value_distance == "ordered":
         return sum(map(abs, accumulate(gaps[value] for value in everybody.in_order))) / max(1, len(gaps) - 1)
-    surplus: Counter[tuple[str, ...]] = Counter()  # by node of the tree, each named by its path from the root
+    surplus: Counter[tuple[str, ...]] = Counter()  # by node of the tree; a node is named by its path from the root
     height: Counter[tuple[str, ...]] = Counter()
     for leaf, *above in ((None, "*"), *SECRET_TREE):
         path = (*reversed(above), str(leaf))
@@ -74,12 +164,53 @@ def distance(here: Held, everybody: Held, value_distance: str) -> float:
 
 
 def gain(here: Held, everybody: Held, value: Value) -> float:
-    """By how much a class raises the share of a value, as a share of that."""
+    """Return the gain of a value for beta-likeness: how much its share in a group exceeds its share in the table, relatively.
+
+    Parameters
+    ----------
+    here : Held
+        The group.
+    everybody : Held
+        The whole table.
+    value : str or None
+        A sensitive value of the group.
+
+    Returns
+    -------
+    float
+        0 if the shares are equal, 1 if the share in the group is twice that in the table.
+
+    Examples
+    --------
+    >>> gain(Held(2, Counter(gout=2)), Held(4, Counter(gout=2, mumps=2)), "gout")
+    1.0
+
+    """
     return here.shares[value] / everybody.shares[value] - 1
 
 
 def disclosure(here: Held, everybody: Held) -> float:
-    """The largest doubling or halving of a value's share."""
+    """Return the delta-disclosure of a group: the largest change of a value's share, in doublings or halvings.
+
+    Parameters
+    ----------
+    here : Held
+        The group.
+    everybody : Held
+        The whole table.
+
+    Returns
+    -------
+    float
+        The largest absolute binary logarithm of (share in the group / share in the table); infinity if a value of the table is
+        not in the group.
+
+    Examples
+    --------
+    >>> disclosure(Held(4, Counter(gout=3, mumps=1)), Held(8, Counter(gout=4, mumps=4)))
+    1.0
+
+    """
     if len(here.counts) < len(everybody.counts):
         return math.inf
     return max(abs(math.log2(here.shares[value] / share)) for value, share in everybody.shares.items())
@@ -110,13 +241,38 @@ KEEPS: dict[str, Callable[[SensitivePromise, Held, Held], bool]] = {
     "beta": _keeps_beta,
     "delta": lambda requested, here, everybody: disclosure(here, everybody) < (requested.delta or 0),
 }
-"""Whether one class keeps what is asked, given the distribution of the whole release."""
+"""By promise: a function of (requested promise, group, whole release) that returns whether the group keeps the promise."""
 
 
 def broken(
     rows: Sequence[Mapping[str, Any]], classes: Sequence[Sequence[int]], job: Job, persons: Sequence[Hashable] | None = None
 ) -> list[str]:
-    """The promises that these classes of published rows break, as `k` or `column.promise`; `persons` says whose each row is."""
+    """Return the promises of a job that groups of published rows break.
+
+    Parameters
+    ----------
+    rows : sequence of mappings
+        The published rows.
+    classes : sequence of sequences of int
+        The groups, each as the indices of its rows.
+    job : Job
+        The job with the promises.
+    persons : sequence, optional
+        The person of each row. Without it, each row is one person.
+
+    Returns
+    -------
+    list of str
+        The broken promises, as "k" or "column.promise".
+
+    Examples
+    --------
+    >>> from kohort.job.job import Job
+    >>> rows = [{"age": "*", "ill": "flu"}, {"age": "*", "ill": "flu"}]
+    >>> broken(rows, [[0, 1]], Job.build(quasi="age", sensitive="ill", k=2, l=2))
+    ['ill.l']
+
+    """
     whose = range(len(rows)) if persons is None else persons
     small = any(len({whose[row] for row in members}) < job.promise.k for members in classes)
     found = ["k"] if small or not classes else []
@@ -135,13 +291,13 @@ def broken(
 
 
 def value_of(cell: Any, job: Job) -> Value:
-    """A sensitive cell as text; missing is a value of its own, however it is spelt."""
+    """Return a sensitive cell as text, or None if it is missing in any form."""
     gone = cell is None or cell != cell or cell in ("", *job.missing)  # noqa: PLR0124 - only NaN differs from itself
     return None if gone else str(cell)
 
 
 def grouped(keys: Iterable[Hashable]) -> list[list[int]]:
-    """The places of each key."""
+    """Return the indices of each distinct key."""
     found: dict[Hashable, list[int]] = {}
     for index, key in enumerate(keys):
         found.setdefault(key, []).append(index)

@@ -1,4 +1,4 @@
-"""What every method must do with every promise."""
+"""The contracts of a promise, for each method that supports it."""
 
 from __future__ import annotations
 
@@ -33,18 +33,77 @@ from kohort.testing.sample_tables import (
 
 
 def kept_alone(method: Method, promise: str) -> None:
-    """Whatever is asked of a column: the published text keeps it, or an error says why nothing can."""
+    """Check that the release keeps the promise, or that an error is raised because the promise cannot be kept.
+
+    Parameters
+    ----------
+    method : Method
+        The method, from `kohort.methods.METHODS`.
+    promise : str
+        The name of a promise that the method supports.
+
+    Raises
+    ------
+    AssertionError
+        If a release breaks the promise, or if an error is wrong.
+
+    Examples
+    --------
+    >>> from kohort.methods import METHODS
+    >>> kept_alone(METHODS["mondrian"], "l")  # doctest: +SKIP
+
+    """
     with_promises(method, PARAMETERS[promise], require_kept, EXAMPLES_PER_PROMISE)
 
 
 def kept_for_persons(method: Method, promise: str) -> None:
-    """The same where a person has several rows: persons are counted, and the column that tells them apart is withheld."""
+    """Check the same as `kept_alone` with several rows per person: people are counted, and the unit column is not published.
+
+    Parameters
+    ----------
+    method : Method
+        The method, from `kohort.methods.METHODS`.
+    promise : str
+        The name of a promise that the method supports.
+
+    Raises
+    ------
+    AssertionError
+        If a release breaks the promise, or if an error is wrong.
+
+    Examples
+    --------
+    >>> from kohort.methods import METHODS
+    >>> kept_for_persons(METHODS["mondrian"], "l")  # doctest: +SKIP
+
+    """
     of_persons = PARAMETERS[promise].map(lambda requested: {**requested, "unit": ["person"]})
     with_promises(method, of_persons, require_kept, EXAMPLES_PER_PROMISE)
 
 
 def kept_in_many_classes(method: Method, promise: str) -> None:
-    """Where there is room for many classes each keeps it, of rows and of persons; and there are many."""
+    """Check on a larger table that every group keeps the promise, and that the method makes many groups, not one.
+
+    The check runs for rows and for people.
+
+    Parameters
+    ----------
+    method : Method
+        The method, from `kohort.methods.METHODS`.
+    promise : str
+        The name of a promise that the method supports.
+
+    Raises
+    ------
+    AssertionError
+        If a group breaks the promise, or if there are too few groups.
+
+    Examples
+    --------
+    >>> from kohort.methods import METHODS
+    >>> kept_in_many_classes(METHODS["mondrian"], "l")  # doctest: +SKIP
+
+    """
     merges_only = method.in_blocks and not method.uses_promises
     least = 2 if method.recodes_globally or merges_only else 8
     table = large_table()
@@ -55,12 +114,31 @@ def kept_in_many_classes(method: Method, promise: str) -> None:
                 release = require_kept(table, Job.build(**job, **roles, **requested, k=4))
                 if release is None and method.may_refuse:
                     continue
-                assert release is not None
-                assert release.labels.max() >= least, "rows that could be told apart"
+                assert release is not None, "the method raised an error although the promise can be kept"
+                assert release.labels.max() >= least, "the method made too few groups of rows that differ"
 
 
 def kept_in_corners(method: Method, promise: str) -> None:
-    """A sensitive column of one value, of different ones only, of missing ones only; one of thousands of values."""
+    """Check the special cases of a sensitive column: one value, all different, all missing, thousands of values.
+
+    Parameters
+    ----------
+    method : Method
+        The method, from `kohort.methods.METHODS`.
+    promise : str
+        The name of a promise that the method supports.
+
+    Raises
+    ------
+    AssertionError
+        If a release breaks the promise, or if an error is wrong.
+
+    Examples
+    --------
+    >>> from kohort.methods import METHODS
+    >>> kept_in_corners(METHODS["mondrian"], "l")  # doctest: +SKIP
+
+    """
     for requested in TYPICAL[promise]:
         for _title, table in special_sensitive():
             require_kept(table, job_for(method, {}, 3, hierarchy={"tree": TREE}, **requested))
@@ -71,8 +149,29 @@ def kept_in_corners(method: Method, promise: str) -> None:
 
 
 def changes_nothing_if_kept(method: Method, promise: str) -> None:
-    """Asking for just what a method's groups keep anyway gives the same ones; improvement may pass through some that do not."""
-    if promise == "k" and method.in_blocks:  # k is how large they make their groups
+    """Check that a promise that the method's groups already keep does not change the groups.
+
+    The check runs without rounds of improvement, because these may pass through groups that break the promise.
+
+    Parameters
+    ----------
+    method : Method
+        The method, from `kohort.methods.METHODS`.
+    promise : str
+        The name of a promise that the method supports.
+
+    Raises
+    ------
+    AssertionError
+        If the groups change.
+
+    Examples
+    --------
+    >>> from kohort.methods import METHODS
+    >>> changes_nothing_if_kept(METHODS["mondrian"], "l")  # doctest: +SKIP
+
+    """
+    if promise == "k" and method.in_blocks:  # these methods aim at groups of k rows, so another k gives other groups
         return
     times = 0
 
@@ -81,27 +180,44 @@ def changes_nothing_if_kept(method: Method, promise: str) -> None:
         before = api.anonymize(table, job)
         values = [value_of(cell, job) for cell in table.column("secret").to_pylist()]
         everybody = Held.by(range(len(values)), range(len(values)), values)
-        # Clusters, not classes: one that has no one else's text must stand by itself.
+        # Clusters, not published groups: a cluster whose published values no other cluster has must keep the promise by itself.
         groups = [Held.by(members, range(len(values)), values) for members in grouped(before.labels.tolist())]
         strongest = STRONGEST[promise](groups, everybody)
         try:
-            asking = Job.build(job, **strongest)
-        except RequestError:  # it keeps nothing, such as one value of one
+            stronger = Job.build(job, **strongest)
+        except RequestError:  # the settings promise nothing, for example l = 1
             return
         times += 1
-        assert np.array_equal(before.labels, api.anonymize(table, asking).labels), f"other labels with {strongest}"
+        assert np.array_equal(before.labels, api.anonymize(table, stronger).labels), f"the labels changed with {strongest}"
 
     large = large_table()
     for option in option_sets(method):
         job = {"quasi": large.column_names[:4], "sensitive": "secret", "drop": "person", "method": method.name, "option": option}
         with refusals_allowed(method):
             check(large, Job.build(**job, seed=7, k=60, effort=0))
-    assert times or method.may_refuse, "what such a large release keeps can be asked for"
+    assert times or method.may_refuse, "no setting was checked on the large table"
     with_promises(method, st.just({"effort": 0}), check, EXAMPLES_PER_PROMISE // 2)
 
 
 def kept_together(method: Method) -> None:
-    """Several promises at once, rows left out or not, persons or rows, texts that stand for missing."""
+    """Check several promises at once, with and without suppression, for rows and for people, with texts that mean missing.
+
+    Parameters
+    ----------
+    method : Method
+        The method, from `kohort.methods.METHODS`.
+
+    Raises
+    ------
+    AssertionError
+        If a release breaks a promise, or if an error is wrong.
+
+    Examples
+    --------
+    >>> from kohort.methods import METHODS
+    >>> kept_together(METHODS["mondrian"])  # doctest: +SKIP
+
+    """
 
     @st.composite
     def several(draw: st.DrawFn) -> dict[str, Any]:
@@ -120,7 +236,24 @@ def kept_together(method: Method) -> None:
 
 
 def kept_by_each_column(method: Method) -> None:
-    """Two sensitive columns, each with promises of its own."""
+    """Check two sensitive columns that have different promises.
+
+    Parameters
+    ----------
+    method : Method
+        The method, from `kohort.methods.METHODS`.
+
+    Raises
+    ------
+    AssertionError
+        If a release breaks a promise, or if an error is wrong.
+
+    Examples
+    --------
+    >>> from kohort.methods import METHODS
+    >>> kept_by_each_column(METHODS["mondrian"])  # doctest: +SKIP
+
+    """
 
     @st.composite
     def by_column(draw: st.DrawFn) -> dict[str, Any]:
@@ -129,7 +262,7 @@ def kept_by_each_column(method: Method) -> None:
             drawn = draw(PARAMETERS[draw(st.sampled_from(SENSITIVE_PROMISES))])
             for name, value in drawn.items():
                 if isinstance(value, Mapping):
-                    value = {"default": min(value.values())}  # noqa: PLW2901 - columns name their values in `kept_alone`
+                    value = {"default": min(value.values())}  # noqa: PLW2901 - `kept_alone` checks limits for single values
                 elif column == "score" and value == "tree":
                     value = "ordered"  # noqa: PLW2901
                 if value is not None:
@@ -140,7 +273,26 @@ def kept_by_each_column(method: Method) -> None:
 
 
 def kept_when_improved(method: Method) -> None:
-    """Groups improved towards any objective keep what is promised, too; where the same text stands everywhere none are."""
+    """Check that improved groups keep the promises for every objective.
+
+    Methods that recode a column everywhere in the same way cannot improve groups. For them, check that effort raises an error.
+
+    Parameters
+    ----------
+    method : Method
+        The method, from `kohort.methods.METHODS`.
+
+    Raises
+    ------
+    AssertionError
+        If a release breaks a promise, or if an error is wrong or missing.
+
+    Examples
+    --------
+    >>> from kohort.methods import METHODS
+    >>> kept_when_improved(METHODS["mondrian"])  # doctest: +SKIP
+
+    """
     if method.recodes_globally:
         require_raises(RequestError, lambda: job_for(method, {}, 2, effort=1))
         return
@@ -162,7 +314,24 @@ def kept_when_improved(method: Method) -> None:
 
 
 def same_promises_for_any_row_order(method: Method) -> None:
-    """Rows shuffled, same release, whatever is promised and left out; or the same error."""
+    """Check that the release or the error does not depend on the order of the rows, for several promises and suppression.
+
+    Parameters
+    ----------
+    method : Method
+        The method, from `kohort.methods.METHODS`.
+
+    Raises
+    ------
+    AssertionError
+        If the releases or the errors differ.
+
+    Examples
+    --------
+    >>> from kohort.methods import METHODS
+    >>> same_promises_for_any_row_order(METHODS["mondrian"])  # doctest: +SKIP
+
+    """
     drawn = st.fixed_dictionaries(
         {
             "suppress": st.sampled_from((0, 0.2)),
@@ -186,7 +355,24 @@ def same_promises_for_any_row_order(method: Method) -> None:
 
 
 def same_promises_at_any_thread_count(method: Method) -> None:
-    """1 and 4 threads give the same labels, whatever is promised."""
+    """Check that 1 and 4 threads give the same labels with several promises.
+
+    Parameters
+    ----------
+    method : Method
+        The method, from `kohort.methods.METHODS`.
+
+    Raises
+    ------
+    AssertionError
+        If the labels differ.
+
+    Examples
+    --------
+    >>> from kohort.methods import METHODS
+    >>> same_promises_at_any_thread_count(METHODS["mondrian"])  # doctest: +SKIP
+
+    """
     for option in option_sets(method):
         table, job = enough_for_threads(method, option, l=4, alpha=0.5, t=0.4, suppress=0.01)
         with refusals_allowed(method):

@@ -1,4 +1,4 @@
-"""What is asked for when promises are tried: settings weak and strong, typical, binding, and the strongest that are kept."""
+"""Settings of promises for the contracts: random, typical, binding, and the strongest that given groups keep."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PARAMETERS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
     "beta": st.fixed_dictionaries({"beta": st.floats(0.05, 5), "beta_kind": st.sampled_from((None, "enhanced", "basic"))}),
     "delta": st.fixed_dictionaries({"delta": st.floats(0.2, 5)}),
 }
-"""Settings of each promise, weak and strong, for the column `secret`."""
+"""By promise: a hypothesis strategy for its settings, from weak to strong, for the column `secret`."""
 TYPICAL: dict[str, tuple[dict[str, Any], ...]] = {
     "k": ({},),
     "alpha": ({"alpha": 0.5}, {"alpha": 0.1}),
@@ -39,6 +39,7 @@ TYPICAL: dict[str, tuple[dict[str, Any], ...]] = {
     "beta": ({"beta": 2}, {"beta": 1, "beta_kind": "basic"}),
     "delta": ({"delta": 1.5},),
 }
+"""By promise: a few typical settings."""
 BINDING: dict[str, tuple[dict[str, Any], ...]] = {
     "k": ({},),
     "alpha": ({"alpha": 0.75}, {"alpha": {SECRETS[0]: 0.8, SECRETS[2]: 0.45}}),
@@ -51,7 +52,7 @@ BINDING: dict[str, tuple[dict[str, Any], ...]] = {
     "beta": ({"beta": 0.5}, {"beta": 0.4, "beta_kind": "basic"}),
     "delta": ({"delta": 0.8}, {"delta": 0.5}),
 }
-"""Settings that decide where the cuts of `large_table` end."""
+"""By promise: settings that decide how far `sample_tables.large_table` can be cut."""
 STRONGEST: dict[str, Callable[[Sequence[Held], Held], dict[str, Any]]] = {
     "k": lambda groups, _: {"k": min(here.persons for here in groups)},
     "alpha": lambda groups, _: {"alpha": max(max(here.counts.values()) / here.persons for here in groups)},
@@ -65,11 +66,14 @@ STRONGEST: dict[str, Callable[[Sequence[Held], Held], dict[str, Any]]] = {
     },
     "delta": lambda groups, everybody: {"delta": max(disclosure(here, everybody) for here in groups) + TINY},
 }
-"""The strongest settings that groups keep."""
+"""By promise: a function of (groups, whole release) that returns the strongest settings that all groups keep."""
 
 
 def _fitting(requested: dict[str, Any], table: pa.Table) -> dict[str, Any] | None:
-    """Settings without limits for values that nobody holds: naming those is a mistake of its own."""
+    """Remove limits for values that are not in the table, because a job that names such values raises an error.
+
+    Return None if no limit is left.
+    """
     alpha = requested.get("alpha")
     if not isinstance(alpha, Mapping) or "sensitive" in requested:
         return requested
@@ -81,7 +85,7 @@ def _fitting(requested: dict[str, Any], table: pa.Table) -> dict[str, Any] | Non
 def with_promises(
     method: Method, drawn: st.SearchStrategy[dict[str, Any]], test: Callable[[pa.Table, Job], object], examples: int
 ) -> None:
-    """Run a test on random tables with random settings, so many in all, with every set of options."""
+    """Run a check on `examples` random tables with random settings, distributed over all sets of options of the method."""
     sets = option_sets(method)
     for option in sets:
 

@@ -1,4 +1,4 @@
-"""Dictionaries that grow batch by batch."""
+"""Dictionaries that are filled batch by batch."""
 
 from __future__ import annotations
 
@@ -13,11 +13,6 @@ from kohort.engines.disk.dictionaries import Dictionary, require_room
 from kohort.errors import RequestError
 
 QUICK = settings(max_examples=60, deadline=None)
-
-
-# --- what it is made of
-
-
 COLUMNS = st.one_of(
     st.lists(st.none() | st.integers(-3, 3), max_size=40).map(lambda cells: pa.array(cells, pa.int64())),
     st.lists(st.none() | st.sampled_from(["", "a", "b", "?", "ä"]), max_size=40).map(lambda cells: pa.array(cells, pa.string())),
@@ -29,31 +24,31 @@ COLUMNS = st.one_of(
 
 @QUICK
 @given(column=COLUMNS, size=st.integers(1, 9))
-def test_a_dictionary_that_grows_is_that_of_the_whole_column(column, size):
-    expected, places = distinct(pa.chunked_array([column]), "c", ("?",))
+def test_dictionary_from_batches_equals_the_dictionary_of_the_whole_column(column, size):
+    expected, indices = distinct(pa.chunked_array([column]), "c", ("?",))
     growing = Dictionary("c", sensitive=False)
     raw = [growing.add(column.slice(start, size)) for start in range(0, len(column), size)]
     found, renumbered = growing.finished(("?",))
-    mine = renumbered[np.concatenate([np.empty(0, np.int32), *raw])]
+    found_indices = renumbered[np.concatenate([np.empty(0, np.int32), *raw])]
 
-    def told(held, at):
-        return [str(held.values[place]) if place >= 0 else None for place in at.tolist()]
+    def texts(held, indices):
+        return [str(held.values[index]) if index >= 0 else None for index in indices.tolist()]
 
     def counted(held):
         first = held.first_rows() if held.first_rows is not None else []
         return sorted(zip(map(str, held.values), held.counts.tolist(), first, strict=False))
 
-    assert told(found, mine) == told(expected, places)
+    assert texts(found, found_indices) == texts(expected, indices)
     assert counted(found) == counted(expected)
     assert found.counts[-1] == expected.counts[-1]
 
 
-def test_too_many_different_values_are_refused():
+def test_too_many_distinct_values_raise_an_error_that_names_the_largest_column():
     zips, sexes = Dictionary("zip", sensitive=False), Dictionary("sex", sensitive=False)
     zips.add(pa.array(range(1000)))
     sexes.add(pa.array(["f", "m"] * 500))
     require_room([zips, sexes], 1000, zips.nbytes + sexes.nbytes)
     with pytest.raises(
-        RequestError, match=r"Column 'zip' holds more different values than fit .*: 1,000 in the first 1,000 rows.*--memory"
+        RequestError, match=r"Column 'zip' has too many different values .*: 1,000 in the first 1,000 rows.*--memory"
     ):
         require_room([sexes, zips], 1000, zips.nbytes)

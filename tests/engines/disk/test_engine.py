@@ -1,4 +1,4 @@
-"""The disk engine gives the release of the memory engine."""
+"""The disk engine gives the same release as the memory engine."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ needs_data = pytest.mark.skipif(not os.environ.get("KOHORT_DATA"), reason="needs
 @pytest.mark.parametrize("promised", [{}, {"l": 3}], ids=["k", "l=3"])
 @pytest.mark.parametrize("k", [2, 10, 100])
 @pytest.mark.parametrize("method", ["mondrian", "k-member", "gccg", "auto"])
-def test_adult_comes_out_the_same(method, k, promised):
-    """Its first rows: `make bench-identity` takes all, and all engines."""
+def test_release_of_adult_is_the_same_as_in_memory(method, k, promised):
+    """Uses the first 4,000 rows. `make bench-identity` uses all rows and all engines."""
     sample = datasets.adult(datasets.ADULT_B, ["occupation"])
-    table, also = with_originals(sample.table.slice(0, 4_000), list(datasets.ADULT_B))
-    job = Job.build(sample.job, method=method, k=k, block=1_000, seed=7, **promised, **also)
+    table, roles = with_originals(sample.table.slice(0, 4_000), list(datasets.ADULT_B))
+    job = Job.build(sample.job, method=method, k=k, block=1_000, seed=7, **promised, **roles)
     expected = released(MemoryEngine(job, Progress(2)), table)
     found = released(DiskEngine(job, Progress(2), 2_000), table)
     assert not isinstance(expected, kh.KohortError)
@@ -53,7 +53,7 @@ def test_adult_comes_out_the_same(method, k, promised):
 
 
 @pytest.mark.parametrize("method", ["mondrian", "k-member"])
-def test_dates_bins_labels_and_means_come_out_the_same(method, monkeypatch):
+def test_release_with_dates_bins_weights_and_means_is_the_same_as_in_memory(method, monkeypatch):
     monkeypatch.setattr(encoding, "MOST_NUMBERS", 60)
     draw = random.Random(1)
     rows = range(500)
@@ -65,22 +65,23 @@ def test_dates_bins_labels_and_means_come_out_the_same(method, monkeypatch):
             "s": [draw.choice("pqrst") for _ in rows],
         }
     )
-    for asked in ({"statistic": {"a": "both"}}, {"hierarchy": {"d": "date:month,year"}}, {"weight": {"a": 3}}):
-        require_same("disk", table, {"quasi": ["a", "b", "d"], "sensitive": "s", "k": 4, "method": method, "block": 50, **asked})
+    columns = {"quasi": ["a", "b", "d"], "sensitive": "s"}
+    for settings in ({"statistic": {"a": "both"}}, {"hierarchy": {"d": "date:month,year"}}, {"weight": {"a": 3}}):
+        require_same("disk", table, {**columns, "k": 4, "method": method, "block": 50, **settings})
 
 
-def test_one_column_and_a_part_without_numbers(monkeypatch):
+def test_release_with_one_column_or_a_part_of_missing_numbers_is_the_same_as_in_memory(monkeypatch):
     monkeypatch.setattr(encoding, "MOST_NUMBERS", 3)
     rows = range(200)
     table = pa.table({"a": [*rows], "b": [None if row < 100 else row for row in rows], "s": [row % 7 for row in rows]})
-    for asked in ({"quasi": ["a"]}, {"quasi": ["a", "b"]}, {"quasi": ["b"], "statistic": {"b": "both"}}):
-        require_same("disk", table, {"sensitive": "s", "k": 5, "method": "mondrian", **asked})
+    for settings in ({"quasi": ["a"]}, {"quasi": ["a", "b"]}, {"quasi": ["b"], "statistic": {"b": "both"}}):
+        require_same("disk", table, {"sensitive": "s", "k": 5, "method": "mondrian", **settings})
 
 
-def test_means_do_not_depend_on_the_order_of_rows():
+def test_published_mean_does_not_depend_on_the_order_of_the_rows():
     draw = random.Random(0)
     numbers = [draw.randrange(-500, 500) + draw.randrange(100) / 100 for _ in range(64)]
-    told = set()
+    means = set()
     for _ in range(12):
         draw.shuffle(numbers)
         table = pa.table({"x": numbers, "s": ["a", "b"] * 32})
@@ -88,18 +89,18 @@ def test_means_do_not_depend_on_the_order_of_rows():
             job = Job.build(quasi="x", sensitive="s", k=64, statistic={"x": "mean"}, method="mondrian", seed=1)
             found = released(engine(job, Progress(1), 10), table)
             assert not isinstance(found, kh.KohortError)
-            told |= {row[-1] for row in found[0]}
-    assert len(told) == 1
+            means |= {row[-1] for row in found[0]}
+    assert len(means) == 1
 
 
-def test_a_named_scratch_folder_that_is_not_there_is_not_replaced(tmp_path, monkeypatch):
+def test_missing_tmpdir_folder_raises_an_error_instead_of_using_another_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path / "nowhere"))
     with pytest.raises(MachineError, match="TMPDIR names"):
         kh.anonymize(datasets.census(100, quasi=2), quasi=["q1", "q2"], sensitive="s1", k=2, engine="disk")
 
 
-def test_persons_who_hold_a_value_in_more_rows_than_they_are():
-    """Rows of a value are no share of the persons."""
+def test_sensitive_value_may_have_more_rows_than_there_are_people():
+    """The rows of a value must not be taken for a number of people."""
     draw = random.Random(1)
     ages, values = ([draw.choice(of) for _ in range(1_000)] for of in (range(100), "abcd"))
     table = pa.table({"a": ages, "s": values, "who": [f"P{row % 125}" for row in range(1_000)]})
@@ -108,8 +109,8 @@ def test_persons_who_hold_a_value_in_more_rows_than_they_are():
         kh.anonymize(table.slice(0, 1), quasi="a", sensitive="s", unit="who", k=3, engine="disk")
 
 
-def test_means_stand_when_those_far_from_all_others_are_left_out():
-    """They are rounded by the spread of all numbers, which is more than that of those who stay."""
+def test_published_means_pass_the_audit_when_outliers_are_suppressed():
+    """Means are rounded by the spread of all numbers, which is larger than the spread of the published rows."""
     draw = random.Random(6)
     table = pa.table({"c": [5 if draw.random() < 0.97 else draw.randrange(100) for _ in range(200)]})
     table = table.append_column("o", pa.array([draw.randrange(-50, 50) for _ in range(200)]))
@@ -120,30 +121,30 @@ def test_means_stand_when_those_far_from_all_others_are_left_out():
         assert release.evidence.passed
 
 
-def test_a_table_whose_first_chunk_is_empty():
+def test_table_with_an_empty_first_chunk_is_released_completely():
     table = datasets.census(100, quasi=2)
     release = kh.anonymize(pa.concat_tables([table.slice(0, 0), table]), quasi=["q1", "q2"], sensitive="s1", k=5, engine="disk")
     assert release.table.num_rows == 100
 
 
-def test_more_columns_of_parquet_than_can_be_read_at_once_are_refused(tmp_path):
+def test_parquet_with_too_many_columns_for_the_memory_limit_raises_an_error(tmp_path):
     columns = {f"c{number}": np.random.default_rng(number).random(50_000) for number in range(160)}
     pq.write_table(pa.table({"q": np.arange(50_000) % 90, **columns}), tmp_path / "wide.parquet")
-    asked: dict[str, Any] = {"quasi": "q", "other": [*columns], "allow": [*columns], "k": 5, "engine": "disk", "memory": "512MiB"}
-    with pytest.raises(RequestError, match=r"Reading 161 columns of Parquet.*--memory.*Arrow"):
-        kh.anonymize(tmp_path / "wide.parquet", **asked)
+    roles: dict[str, Any] = {"quasi": "q", "other": [*columns], "allow": [*columns]}
+    with pytest.raises(RequestError, match=r"uses 161 columns of the Parquet source.*--memory.*Arrow"):
+        kh.anonymize(tmp_path / "wide.parquet", **roles, k=5, engine="disk", memory="512MiB")
 
 
-def test_what_cannot_be_cut_is_one_class():
-    """Nearly everybody alike, and a promise that forbids every cut: more rows than fit, in one part."""
+def test_part_that_cannot_be_cut_and_does_not_fit_becomes_one_group():
+    """Most rows are identical, or a promise forbids every cut, so one part has more rows than fit into memory."""
     draw = random.Random(2)
     rows = [(5, "x") if number < 400 else (draw.randrange(10), draw.choice("xyz")) for number in range(500)]
     table = pa.table({"a": [a for a, _b in rows], "b": [b for _a, b in rows], "s": [draw.choice("pqrst") for _ in rows]})
-    for asked in ({"method": "mondrian"}, {"method": "mondrian", "t": 0.001}, {"method": "gccg", "block": 50}):
-        require_same("disk", table, {"quasi": ["a", "b"], "sensitive": "s", "k": 4, **asked})
+    for settings in ({"method": "mondrian"}, {"method": "mondrian", "t": 0.001}, {"method": "gccg", "block": 50}):
+        require_same("disk", table, {"quasi": ["a", "b"], "sensitive": "s", "k": 4, **settings})
 
 
-def test_labels_previews_and_measures_are_those_of_memory():
+def test_labels_preview_and_aligned_tables_are_the_same_as_in_memory():
     table = datasets.census(600, quasi=3)
     job = Job.build(quasi=["q1", "q2", "q3"], sensitive="s1", k=5, method="mondrian", seed=1)
     engines: list[AnyEngine] = [MemoryEngine(job, Progress(1)), DiskEngine(job, Progress(1), 50)]
@@ -156,23 +157,23 @@ def test_labels_previews_and_measures_are_those_of_memory():
     assert rows_of(made[0].aligned().release) == rows_of(made[1].aligned().release)
 
 
-@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet", "arrow"])
-def test_every_kind_of_file_and_many_of_them(kind, tmp_path):
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "parquet", "arrow"])
+def test_folder_of_files_in_each_format_gives_the_same_release_as_in_memory(suffix, tmp_path):
     sample = datasets.hospital(300)
     folder = tmp_path / "in"
     folder.mkdir()
     for number in range(3):
         part = sample.table.slice(100 * number, 100)
-        path = folder / f"{number}.{kind}"
+        path = folder / f"{number}.{suffix}"
         path.touch()
         tables.batches_to_file(part.to_batches(), part.schema, path, tables.format_of(path))
     job = Job.build(sample.job, k=5, seed=7, keep_order=True)
-    told = [kh.anonymize(folder, job, engine=engine, output=tmp_path / f"{engine}.csv") for engine in ("memory", "disk")]
+    releases = [kh.anonymize(folder, job, engine=engine, output=tmp_path / f"{engine}.csv") for engine in ("memory", "disk")]
     assert (tmp_path / "memory.csv").read_bytes() == (tmp_path / "disk.csv").read_bytes()
-    assert [release.summary()["engine"] for release in told] == ["memory", "disk"]
+    assert [release.summary()["engine"] for release in releases] == ["memory", "disk"]
 
 
-# --- whatever happens
+# --- failures
 
 
 @pytest.fixture
@@ -194,14 +195,14 @@ from kohort.job.job import Job
 from kohort.progress import Progress
 at, source, target = int(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
 steps = 0
-def passing(frame, event, arg):
+def count_steps(frame, event, arg):
     global steps
-    if event == "call" and any(room in frame.f_code.co_filename for room in ("kohort/engines", "kohort/verification")):
+    if event == "call" and any(folder in frame.f_code.co_filename for folder in ("kohort/engines", "kohort/verification")):
         steps += 1
         if steps == at:
             os.kill(os.getpid(), signal.SIGKILL)
 job = Job.build(quasi=["q1", "q2", "q3"], sensitive="s1", k=5, method="mondrian", seed=7, threads=1)
-sys.setprofile(passing)
+sys.setprofile(count_steps)
 engine = DiskEngine(job, Progress(1), 100)
 run(engine, source).release_file(target, force=False)
 sys.setprofile(None)
@@ -215,7 +216,7 @@ def run_until(at, source, target):
 
 
 @pytest.mark.slow
-def test_killed_at_any_step_and_started_again(tmp_path, scratch, monkeypatch):
+def test_run_after_killed_runs_gives_the_same_release_and_removes_their_files(tmp_path, scratch, monkeypatch):
     source, target = tmp_path / "t.parquet", tmp_path / "out.parquet"
     pq.write_table(datasets.census(1_000, quasi=3), source)
     whole = run_until(-1, source, target)
@@ -227,7 +228,7 @@ def test_killed_at_any_step_and_started_again(tmp_path, scratch, monkeypatch):
         killed = run_until(at, source, target)
         assert killed.returncode == -signal.SIGKILL
         assert not target.exists()
-    assert list(scratch.iterdir())  # the dead cannot clean up
+    assert list(scratch.iterdir())  # a killed process cannot remove its files
     again = run_until(-1, source, target)
     assert again.returncode == 0, again.stderr
     assert rows_of(tables.read(target)[0]) == expected
@@ -236,16 +237,16 @@ def test_killed_at_any_step_and_started_again(tmp_path, scratch, monkeypatch):
 
 
 @pytest.mark.parametrize("allowed", [0, 3, 8, 14])
-def test_a_full_scratch_disk_publishes_nothing(allowed, tmp_path, scratch, monkeypatch):
-    """The disk takes so many writes, then no more."""
+def test_full_scratch_disk_raises_an_error_and_publishes_nothing(allowed, tmp_path, scratch, monkeypatch):
+    """The disk accepts `allowed` writes and then reports that it is full."""
     writes = iter(range(10_000))
-    honest = Spool.append
+    original = Spool.append
 
     def append(self, cells):
         if next(writes) >= allowed:
             with spool.in_scratch(self._path.parent):
                 raise OSError(errno.ENOSPC, "No space left on device")
-        honest(self, cells)
+        original(self, cells)
 
     monkeypatch.setattr(Spool, "append", append)
     target = tmp_path / "out.csv"
@@ -262,8 +263,8 @@ def run_in_parts(table, target):
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="needs to mount a small disk: Linux, as root")
-def test_a_really_full_disk(tmp_path):
-    """A file system of 3 MiB for what does not fit into memory."""
+def test_full_file_system_for_temporary_files_ends_the_run_with_exit_code_3(tmp_path):
+    """The temporary files are on a file system of 3 MiB."""
     disk, source, target = tmp_path / "disk", tmp_path / "t.parquet", tmp_path / "out.parquet"
     disk.mkdir()
     pq.write_table(datasets.census(200_000, quasi=4), source)
@@ -272,8 +273,8 @@ def test_a_really_full_disk(tmp_path):
     ).returncode:
         pytest.skip("needs to mount a small disk")
     try:
-        asked = ["--quasi", "q1,q2,q3,q4", "--sensitive", "s1", "--engine", "disk", "--method", "mondrian"]
-        command = [sys.executable, "-m", "kohort", "anonymize", str(source), "-o", str(target), *asked]
+        flags = ["--quasi", "q1,q2,q3,q4", "--sensitive", "s1", "--engine", "disk", "--method", "mondrian"]
+        command = [sys.executable, "-m", "kohort", "anonymize", str(source), "-o", str(target), *flags]
         run = subprocess.run(command, check=False, capture_output=True, text=True, env={**os.environ, "TMPDIR": str(disk)})
         assert run.returncode == 3
         assert "No space left on device" in run.stderr
@@ -285,11 +286,11 @@ def test_a_really_full_disk(tmp_path):
 
 
 @pytest.mark.slow
-def test_two_runs_at_once_do_not_meet(tmp_path, scratch):
+def test_two_runs_at_the_same_time_do_not_disturb_each_other(tmp_path, scratch):
     source = tmp_path / "t.parquet"
     pq.write_table(datasets.census(30_000, quasi=3), source)
-    asked = ["--quasi", "q1,q2,q3", "--sensitive", "s1", "--engine", "disk", "--method", "mondrian", "--seed", "7"]
-    command = [sys.executable, "-m", "kohort", "anonymize", str(source), *asked]
+    flags = ["--quasi", "q1,q2,q3", "--sensitive", "s1", "--engine", "disk", "--method", "mondrian", "--seed", "7"]
+    command = [sys.executable, "-m", "kohort", "anonymize", str(source), *flags]
     targets = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
     quiet = subprocess.DEVNULL
     runs = [subprocess.Popen([*command, "-o", str(target)], stdout=quiet, stderr=quiet) for target in targets]

@@ -1,4 +1,4 @@
-"""Personal columns are recognised batch by batch."""
+"""Columns that identify people are recognised batch by batch."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kohort.engines.disk.personal_columns import Look
+from kohort.engines.disk.personal_columns import PersonalColumnCheck
 from kohort.schema.columns import _looks_personal
 
 QUICK = settings(max_examples=60, deadline=None)
@@ -19,9 +19,9 @@ QUICK = settings(max_examples=60, deadline=None)
     ),
     size=st.integers(1, 20),
 )
-def test_a_column_in_batches_looks_as_personal_as_whole(cells, size, tmp_path_factory):
+def test_check_in_batches_gives_the_same_reason_as_for_the_whole_column(cells, size, tmp_path_factory):
     column = pa.array(cells, pa.string())
-    look = Look(tmp_path_factory.mktemp("look") / "seen")
+    check = PersonalColumnCheck(tmp_path_factory.mktemp("check") / "seen")
     for start in range(0, len(column), size):
-        look.add(column.slice(start, size))
-    assert look.reason() == _looks_personal(pa.chunked_array([column]))
+        check.add(column.slice(start, size))
+    assert check.reason() == _looks_personal(pa.chunked_array([column]))

@@ -1,4 +1,4 @@
-"""Rows are shuffled to parts on disk; none is lost."""
+"""Rows are shuffled in buckets on disk, and no row is lost."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pyarrow as pa
 from kohort.engines.disk.row_shuffle import Shuffle
 
 
-def test_rows_are_dealt_evenly_and_none_is_lost(tmp_path):
+def test_buckets_have_similar_sizes_and_hold_every_row_once(tmp_path):
     shuffle = Shuffle(tmp_path, pa.schema([("n", pa.int64())]), 8)
     for first in range(0, 8_000, 1_000):
         shuffle.add(pa.record_batch({"n": pa.array(range(first, first + 1_000))}))
@@ -17,4 +17,4 @@ def test_rows_are_dealt_evenly_and_none_is_lost(tmp_path):
     assert all(800 < len(bucket) < 1_200 for bucket in buckets)
     assert all(bucket != sorted(bucket) for bucket in buckets)
     again = [table.take(pa.array(order)).column("n").to_pylist() for table, order in shuffle.buckets()]
-    assert again == buckets  # the release can be written again, the audit's row map still holds
+    assert again == buckets  # the same order for a second write, so that the originals of the audit still match

@@ -1,4 +1,4 @@
-"""Cut trees from counts, compared with cuts of the rows themselves."""
+"""Cut trees made from counts are compared with cuts made from the rows."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ PROMISES = [{}, {"l": 2}, {"l": 3}, {"alpha": 0.5}, {"t": 0.3}, {"entropy_l": 1.
 class Rows:
     """Counts rows one by one."""
 
-    def __init__(self, points, checks):
-        self.codes, self.axes, self.sensitive = points.codes.tolist(), points.axes, checks.sensitive
-        self.units = [] if checks.units is None else checks.units.tolist()
+    def __init__(self, points, constraints):
+        self.codes, self.axes, self.sensitive = points.codes.tolist(), points.axes, constraints.sensitive
+        self.units = [] if constraints.units is None else constraints.units.tolist()
         self.scans = 0
 
     def node_of(self, tree, row):
@@ -49,12 +49,12 @@ class Rows:
 
     def pairs(self, tree, nodes, axes):
         self.scans += 1
-        first = np.cumsum([0, *(secret.values for secret in self.sensitive)])
+        first = np.cumsum([0, *(sensitive_column.values for sensitive_column in self.sensitive)])
         found = [np.zeros((self.axes[axis].size, first[-1]), np.int64) for axis in axes]
         for number, row in enumerate(self.codes):
             for slot in np.flatnonzero(nodes == self.node_of(tree, row)):
-                for column, secret in enumerate(self.sensitive):
-                    found[slot][row[axes[slot]], first[column] + secret.codes[number]] += 1
+                for column, sensitive_column in enumerate(self.sensitive):
+                    found[slot][row[axes[slot]], first[column] + sensitive_column.codes[number]] += 1
         return found
 
     def persons(self, tree, nodes, axes):
@@ -71,6 +71,8 @@ class Rows:
 
 
 class Counting:
+    """See `cut_tree.Counting`."""
+
     def __init__(self, rows):
         self.rows = rows
 
@@ -85,6 +87,7 @@ class Counting:
 
 
 def partition(labels):
+    """Return the labels renumbered by first appearance, so that equal partitions have equal labels."""
     order: dict[int, int] = {}
     return [order.setdefault(label, len(order)) for label in labels]
 
@@ -92,50 +95,50 @@ def partition(labels):
 @settings(max_examples=80, deadline=None)
 @given(
     made=oracles.tables(most=42),
-    secrets=st.lists(st.sampled_from("abc"), min_size=44, max_size=44),
+    sensitive_values=st.lists(st.sampled_from("abc"), min_size=44, max_size=44),
     k=st.integers(2, 4),
     largest=st.integers(1, 20),
     promised=st.sampled_from(PROMISES),
     persons=st.none() | st.integers(5, 30),
 )
-def test_a_table_is_cut_where_its_rows_would_be(made, secrets, k, largest, promised, persons):
+def test_tree_from_counts_gives_the_same_parts_as_cutting_the_rows(made, sensitive_values, k, largest, promised, persons):
     columns, _measures = made
     quasi = list(columns)
-    table = pa.table({**columns, "s": secrets[: len(columns[quasi[0]])]})
+    table = pa.table({**columns, "s": sensitive_values[: len(columns[quasi[0]])]})
     hierarchy = {"tree": oracles.TREE} if "tree" in columns else {}
     job = Job.build(quasi=quasi, sensitive="s", k=k, hierarchy=hierarchy, **promised)
     bound = schema.resolve(job.columns, table)
     points = encoding.encode(table, bound)
-    checks = Constraints(job.promise, points.rows, sensitive.encode_sensitive(table, bound, job.sensitive_promises()))
-    if persons is not None and checks.growing_keeps:
-        checks = replace(checks, units=np.arange(points.rows) * 7919 % persons)
-    expected = cut_table(points, checks, Progress(1), largest=largest)
-    rows = Rows(points, checks)
-    tree = cut_tree.grow(points, checks, points.rows, largest, Counting(rows))
+    constraints = Constraints(job.promise, points.rows, sensitive.encode_sensitive(table, bound, job.sensitive_promises()))
+    if persons is not None and constraints.growing_keeps:
+        constraints = replace(constraints, units=np.arange(points.rows) * 7919 % persons)
+    expected = cut_table(points, constraints, Progress(1), largest=largest)
+    rows = Rows(points, constraints)
+    tree = cut_tree.grow(points, constraints, points.rows, largest, Counting(rows))
     found = [rows.node_of(tree, row) for row in rows.codes]
     assert partition(found) == partition(expected.tolist())
     assert [found.count(node) for node in tree.parts] == tree.rows[tree.parts].tolist()
 
 
-def test_a_level_takes_one_scan_and_one_more_for_a_promise():
+def test_each_level_needs_one_scan_for_k_and_a_second_scan_for_other_promises():
     table = pa.table({"a": list(range(64)) * 4, "s": ["x", "y"] * 128})
     for promised, scans in (({}, 3), ({"l": 2}, 6)):
         job = Job.build(quasi="a", sensitive="s", k=2, **promised)
         bound = schema.resolve(job.columns, table)
         points = encoding.encode(table, bound)
-        checks = Constraints(job.promise, points.rows, sensitive.encode_sensitive(table, bound, job.sensitive_promises()))
-        rows = Rows(points, checks)
-        tree = cut_tree.grow(points, checks, points.rows, 32, Counting(rows))
+        constraints = Constraints(job.promise, points.rows, sensitive.encode_sensitive(table, bound, job.sensitive_promises()))
+        rows = Rows(points, constraints)
+        tree = cut_tree.grow(points, constraints, points.rows, 32, Counting(rows))
         assert len(tree.parts) == 8
         assert rows.scans == scans
 
 
 @pytest.mark.parametrize("promised", [{}, {"t": 0.01}])
-def test_what_cannot_be_cut_stays_whole(promised):
+def test_table_that_cannot_be_cut_stays_one_part(promised):
     table = pa.table({"a": [1] * 50 + [2] * 50, "s": ["x"] * 50 + ["y"] * 50})
     job = Job.build(quasi="a", sensitive="s", k=60 if not promised else 2, **promised)
     bound = schema.resolve(job.columns, table)
     points = encoding.encode(table, bound)
-    checks = Constraints(job.promise, points.rows, sensitive.encode_sensitive(table, bound, job.sensitive_promises()))
-    tree = cut_tree.grow(points, checks, points.rows, 10, Counting(Rows(points, checks)))
+    constraints = Constraints(job.promise, points.rows, sensitive.encode_sensitive(table, bound, job.sensitive_promises()))
+    tree = cut_tree.grow(points, constraints, points.rows, 10, Counting(Rows(points, constraints)))
     assert tree.parts.tolist() == [0]

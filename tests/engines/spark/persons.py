@@ -1,4 +1,4 @@
-"""Rows of persons as tables and CSV files."""
+"""Tables of people for the Spark tests."""
 
 from __future__ import annotations
 
@@ -8,4 +8,5 @@ NAMES = ["name", "age", "town", "ill"]
 
 
 def table_of(rows):
+    """Return rows as a table with the columns `NAMES`."""
     return pa.table(list(map(pa.array, zip(*rows, strict=True))), NAMES)

@@ -1,4 +1,4 @@
-"""The cluster of these tests is a real one: both workers work, and one may die."""
+"""Tests of the test cluster: both workers run tasks, and a job survives the death of one worker."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ pytestmark = SPARK_TESTS
 ROWS = 1000
 
 
-def marked(kind, folder, wait_for=None):
-    """A function for mapInArrow that leaves a mark, `kind worker partition`, and perhaps waits for one, before it gives all back.
+def marked(stage, folder, wait_for=None):
+    """Return a function for mapInArrow that creates the file `stage worker partition` and then returns its input.
 
-    It stands inside another, so that it travels whole: workers have the package, not its tests.
+    With `wait_for` it first waits until that file exists. The function is nested so that pickle sends its code: workers have the
+    package, but not its tests.
     """
 
     def run(batches):
@@ -27,8 +28,8 @@ def marked(kind, folder, wait_for=None):
 
         from pyspark import TaskContext
 
-        worker = Path.cwd().parts[-4]  # above its work folder, that of the application, that of the executor
-        Path(folder, f"{kind} {worker} {TaskContext.get().partitionId()}").touch()
+        worker = Path.cwd().parts[-4]  # the path ends with worker / work folder / application / executor
+        Path(folder, f"{stage} {worker} {TaskContext.get().partitionId()}").touch()
         end = time.monotonic() + PATIENCE
         while wait_for is not None and not Path(folder, wait_for).exists():
             if time.monotonic() > end:
@@ -39,13 +40,13 @@ def marked(kind, folder, wait_for=None):
     return run
 
 
-def marks(folder, kind, worker):
-    """The partitions that a worker began with."""
-    return {path.name.split()[2] for path in folder.glob(f"{kind} {worker} *")}
+def marks(folder, stage, worker):
+    """Return the partitions of a stage that a worker has started."""
+    return {path.name.split()[2] for path in folder.glob(f"{stage} {worker} *")}
 
 
 def test_both_workers_run_functions_that_import_the_package(cluster_session):
-    def tell(batches):
+    def describe(batches):
         import sys
         from pathlib import Path
 
@@ -54,19 +55,18 @@ def test_both_workers_run_functions_that_import_the_package(cluster_session):
         import kohort
 
         rows = sum(batch.num_rows for batch in batches)
-        told = {"worker": Path.cwd().parts[-4], "version": kohort.__version__, "python": sys.executable, "rows": rows}
-        yield pa.RecordBatch.from_pylist([told])
+        worker = {"worker": Path.cwd().parts[-4], "version": kohort.__version__, "python": sys.executable, "rows": rows}
+        yield pa.RecordBatch.from_pylist([worker])
 
     schema = "worker string, version string, python string, rows bigint"
-    found = (
-        cluster_session.range(0, ROWS, 1, 2).mapInArrow(tell, schema, barrier=True).collect()
-    )  # both at the same time, or not at all
+    # With a barrier both tasks run at the same time or not at all.
+    found = cluster_session.range(0, ROWS, 1, 2).mapInArrow(describe, schema, barrier=True).collect()
     assert sorted(tuple(row) for row in found) == [
         (worker, kohort.__version__, sys.executable, ROWS // 2) for worker in ("worker0", "worker1")
     ]
 
 
-def test_nothing_is_left_of_a_cluster_when_a_test_fails(tmp_path, monkeypatch):
+def test_failed_test_leaves_no_processes_or_files_of_its_cluster(tmp_path, monkeypatch):
     require_spark()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     started = []
@@ -84,10 +84,10 @@ def test_nothing_is_left_of_a_cluster_when_a_test_fails(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_job_outlives_a_worker(cluster, cluster_session, tmp_path):
-    """Killed when the first half is done and the second has begun: what it made and what it was making are made again.
+def test_job_survives_the_death_of_a_worker(cluster, cluster_session, tmp_path):
+    """A worker is killed when the first stage is done and the second has begun. Its finished and its running tasks are repeated.
 
-    The last test of this cluster, which has one worker from here on.
+    This must be the last test of this cluster: from here on the cluster has one worker.
     """
 
     def kill_in_the_middle():
@@ -107,7 +107,7 @@ def test_a_job_outlives_a_worker(cluster, cluster_session, tmp_path):
         dead, alive = killing.result()
     assert sorted(rows) == list(range(ROWS))
     assert not dead
-    assert len(alive) >= 3  # the worker, its executor, a Python
-    for kind in ("first", "second"):
-        assert marks(tmp_path, kind, "worker0")
-        assert marks(tmp_path, kind, "worker0") <= marks(tmp_path, kind, "worker1")
+    assert len(alive) >= 3  # the worker, its executor and a Python process
+    for stage in ("first", "second"):
+        assert marks(tmp_path, stage, "worker0")
+        assert marks(tmp_path, stage, "worker0") <= marks(tmp_path, stage, "worker1")

@@ -1,4 +1,4 @@
-"""The Spark engine on a real cluster: the same release, also when a worker dies."""
+"""The Spark engine on a real cluster gives the same release, even if a worker dies."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ pytestmark = SPARK_TESTS
 
 @pytest.mark.usefixtures("cluster_session")
 @pytest.mark.parametrize(
-    "asked",
+    "requested",
     [{"method": "mondrian", "k": 2}, {"method": "k-member", "l": 3}, {"method": "gccg", "l": 3}, {"method": "auto", "k": 100}],
-    ids=lambda asked: asked["method"],
+    ids=lambda requested: requested["method"],
 )
-def test_a_cluster_gives_the_same_release(tmp_path, asked):
-    """Of some rows: `make bench-identity` takes all, and more jobs."""
+def test_release_of_a_cluster_is_the_same_as_in_memory(tmp_path, requested):
+    """Uses some rows. `make bench-identity` uses all rows and more jobs."""
     sample = datasets.adult(datasets.ADULT_B, ["occupation"]) if os.environ.get("KOHORT_DATA") else datasets.hospital(4_000)
     quasi = [name for name, column in sample.job.columns.items() if column.role == "quasi"]
-    table, also = with_originals(sample.table.slice(0, 4_000), quasi)
+    table, roles = with_originals(sample.table.slice(0, 4_000), quasi)
     pq.write_table(table, tmp_path / "t.parquet")
-    job = Job.build(sample.job, **{"k": 10, "seed": 7, "block": 1_000, **asked, **also})
+    job = Job.build(sample.job, **{"k": 10, "seed": 7, "block": 1_000, **requested, **roles})
     expected = released(MemoryEngine(job, Progress(2)), table)
     found = released(SparkEngine(job, Progress(1), 2_000), str(tmp_path / "t.parquet"))
     assert not isinstance(expected, kh.KohortError), expected
@@ -44,15 +44,15 @@ def test_a_cluster_gives_the_same_release(tmp_path, asked):
     assert found[0] == expected[0]
 
 
-def test_a_worker_dies_in_the_middle(cluster, cluster_session, tmp_path, monkeypatch):
-    """With it go the parts it had finished and the rows it held: they are made again, and come out the same.
+def test_release_is_the_same_if_a_worker_dies_during_the_run(cluster, cluster_session, tmp_path, monkeypatch):
+    """The parts that the worker had finished and the rows that it held are lost. Spark makes them again, with the same result.
 
-    The last test of this cluster, which has one worker from here on.
+    This must be the last test of this cluster: from here on the cluster has one worker.
     """
     table = datasets.census(30_000, quasi=4)
     pq.write_table(table, tmp_path / "t.parquet", row_group_size=2_500)
-    asked: dict[str, Any] = {"quasi": ["q1", "q2", "q3", "q4"], "sensitive": "s1", "k": 5, "seed": 7}
-    job = Job.build(**asked, method="k-member", block=2_000)
+    requested: dict[str, Any] = {"quasi": ["q1", "q2", "q3", "q4"], "sensitive": "s1", "k": 5, "seed": 7}
+    job = Job.build(**requested, method="k-member", block=2_000)
     expected = rows_of(kh.anonymize(table, job).table)
     killed = threading.Event()
 
@@ -67,11 +67,11 @@ def test_a_worker_dies_in_the_middle(cluster, cluster_session, tmp_path, monkeyp
             time.sleep(0.01)
 
     killer = threading.Thread(target=kill_when_some_parts_are_finished)
-    honest = _SparkWork.finished
+    original = _SparkWork.finished
 
     def finished(self, *cuts, **rest):
         killer.start()
-        return honest(self, *cuts, **rest)
+        return original(self, *cuts, **rest)
 
     monkeypatch.setattr(_SparkWork, "finished", finished)
     engine = SparkEngine(job, Progress(1), 4_000)
@@ -79,6 +79,6 @@ def test_a_worker_dies_in_the_middle(cluster, cluster_session, tmp_path, monkeyp
     in_time = killed.is_set()
     killer.join()
     engine.publish(made).release_file(tmp_path / "out.parquet", force=False)
-    assert in_time  # else it was too late to disturb anybody
+    assert in_time  # otherwise the worker died too late to affect the run
     assert not cluster.pids(0)
     assert rows_of(tables.read(tmp_path / "out.parquet")[0]) == expected

@@ -1,4 +1,4 @@
-"""The user's Spark session keeps its settings; a session that cannot work is refused."""
+"""The user's Spark session keeps its settings. Unusable sessions, masters and machines give clear errors."""
 
 from __future__ import annotations
 
@@ -15,54 +15,51 @@ import pytest
 
 import kohort as kh
 from kohort import datasets
-from kohort.engines.spark.session import _no_interruption
+from kohort.engines.spark.session import _is_not_interruption
 from kohort.errors import RequestError
 from tests.engines.spark.persons import table_of
 from tests.spark_cluster import SPARK_TESTS, require_spark
 
 pytestmark = SPARK_TESTS
-ASKED: dict[str, Any] = {"quasi": ["age", "town"], "sensitive": "ill", "k": 5, "method": "mondrian", "seed": 7}
+REQUEST: dict[str, Any] = {"quasi": ["age", "town"], "sensitive": "ill", "k": 5, "method": "mondrian", "seed": 7}
 ROWS = [(f"Person{row}", str(20 + row % 40), "abcd"[row % 4], ("flu", "cold", "")[row % 3]) for row in range(120)]
 
 
-# --- the session
-
-
-def test_settings_of_the_session_stay_as_they_were(spark, tmp_path):
+def test_run_does_not_change_the_settings_of_the_session(spark, tmp_path):
     for key in ("01", "02"):
         (tmp_path / "in" / f"zip={key}").mkdir(parents=True)
         pq.write_table(table_of(ROWS), tmp_path / "in" / f"zip={key}" / "0.parquet")
     before = spark.sql("SET").collect()
     for source in (tmp_path / "in", f"file://{tmp_path}/in"):
-        release = kh.anonymize(source, **{**ASKED, "quasi": ["age", "zip"]}, drop=["name", "town"], spark=spark)
+        release = kh.anonymize(source, **{**REQUEST, "quasi": ["age", "zip"]}, drop=["name", "town"], spark=spark)
         assert {row.zip for row in release.table.select("zip").collect()} <= {"01", "02", "*"}
     assert spark.sql("SET").collect() == before
 
 
-def test_a_session_in_which_nothing_would_work_is_told(spark):
+def test_session_with_an_unusable_setting_raises_an_error_that_names_it(spark):
     frame, setting = spark.createDataFrame(table_of(ROWS)), "spark.sql.execution.arrow.useLargeVarTypes"
     spark.conf.set(setting, "true")
     try:
-        with pytest.raises(RequestError, match=f"{setting} on"):
-            kh.anonymize(frame, **ASKED, drop="name")
+        with pytest.raises(RequestError, match=f"{setting} set to true"):
+            kh.anonymize(frame, **REQUEST, drop="name")
     finally:
         spark.conf.unset(setting)
 
 
-def test_a_master_that_is_none_and_a_machine_without_java():
+def test_wrong_master_and_missing_java_give_one_line_on_stderr():
     require_spark()
     run = [sys.executable, "-m", "kohort", "anonymize", "in.csv", "-o", "out.parquet", "--quasi", "age", "--k", "2"]
-    for more, environment, said in (
-        (["--master", "foo"], {}, "'foo' is nowhere that Spark runs"),
+    for flags, environment, message in (
+        (["--master", "foo"], {}, "'foo' is not a Spark master"),
         (["--engine", "spark"], {"JAVA_HOME": "/nonexistent"}, "needs Java 17"),
-        (["--engine", "disk", "--master", "local"], {}, "A master is for the spark engine"),
+        (["--engine", "disk", "--master", "local"], {}, "Only the spark engine uses a master"),
     ):
-        ended = subprocess.run([*run, *more], check=False, capture_output=True, text=True, env={**os.environ, **environment})
-        assert said in ended.stderr, ended.stderr
+        ended = subprocess.run([*run, *flags], check=False, capture_output=True, text=True, env={**os.environ, **environment})
+        assert message in ended.stderr, ended.stderr
         assert ended.stderr.count("\n") == 1
 
 
-def test_an_interruption_is_told_in_one_line(tmp_path):
+def test_interruption_ends_with_one_line_and_leaves_no_files(tmp_path):
     require_spark()
     source, target = tmp_path / "in.parquet", tmp_path / "out.parquet"
     pq.write_table(datasets.census(60_000, quasi=3), source)
@@ -76,17 +73,17 @@ def test_an_interruption_is_told_in_one_line(tmp_path):
         time.sleep(0.3)
         running.send_signal(signal.SIGINT)
         assert running.wait(60) == 130, (tmp_path / "log").read_text(encoding="utf-8")
-    told = (tmp_path / "log").read_text(encoding="utf-8")
-    assert "Traceback" not in told
-    assert "Interrupted" in told.splitlines()[-1]
+    output = (tmp_path / "log").read_text(encoding="utf-8")
+    assert "Traceback" not in output
+    assert "Interrupted" in output.splitlines()[-1]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet", "log"]
 
 
-def test_a_line_that_breaks_because_of_an_interruption_is_not_logged():
+def test_connection_error_caused_by_an_interruption_is_not_logged():
     def record(error):
         return logging.LogRecord("py4j.clientserver", logging.WARNING, "", 1, "closing", (), (type(error), error, None))
 
     broken = BrokenPipeError()
     broken.__context__ = KeyboardInterrupt()
-    assert not _no_interruption(record(broken))
-    assert _no_interruption(record(BrokenPipeError()))
+    assert not _is_not_interruption(record(broken))
+    assert _is_not_interruption(record(BrokenPipeError()))

@@ -170,7 +170,7 @@ def test_errors_contain_no_cells(source):
 
 def test_spark_error_names_formats_that_spark_can_write(source, tmp_path):
     with pytest.raises(
-        RequestError, match=r"Spark writes folders of Parquet or CSV files\. Name the release \.parquet or \.csv\."
+        RequestError, match=r"writes folders of Parquet or CSV files\. Choose a name that ends with \.parquet or \.csv\."
     ):
         kh.anonymize(source, output=tmp_path / "out.jsonl", engine="spark", **REQUEST)
 

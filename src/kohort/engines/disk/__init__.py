@@ -1,1 +1,1 @@
-"""The disk engine: a table of any size under a given memory limit. Start with `engine`."""
+"""The disk engine processes a table of any size within a memory limit. Start with `engine`."""

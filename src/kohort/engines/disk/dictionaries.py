@@ -1,4 +1,4 @@
-"""The different values of a column that comes in batches."""
+"""Collects the distinct values of a column that is read in batches."""
 
 from __future__ import annotations
 
@@ -14,23 +14,26 @@ from kohort.encoding.sensitive import same_zeros
 from kohort.errors import RequestError
 
 MOST_VALUES = 1 << 31
-"""Places are 32 bits."""
+"""The index of a value has 32 bits."""
 
 
 def require_room(dictionaries: Collection[Dictionary], rows: int, most_bytes: int) -> None:
-    """Refuse columns that together hold more different values than fit into memory; the largest is told."""
+    """Raise an error if the distinct values of all columns together do not fit into memory. It names the largest column."""
     if not dictionaries:
         return
     largest = max(dictionaries, key=lambda dictionary: dictionary.nbytes)
     if sum(dictionary.nbytes for dictionary in dictionaries) > most_bytes or largest.size >= MOST_VALUES:
         raise RequestError(
-            f"Column {largest.name!r} holds more different values than fit into memory: {largest.size:,} in the first "
-            f"{rows:,} rows. Allow more memory (--memory), round its values, or give it another role."
+            f"Column {largest.name!r} has too many different values for the memory limit: {largest.size:,} in the first "
+            f"{rows:,} rows. Raise the limit (--memory), round the values of the column, or give it another role."
         )
 
 
 class Dictionary:
-    """Grows with every batch. Places follow the order of appearance; `finished` says what they mean."""
+    """The distinct values of a column, added batch by batch. Values are numbered in the order of their first row.
+
+    `finished` gives the final numbers.
+    """
 
     def __init__(self, name: str, *, sensitive: bool) -> None:
         self.name = name
@@ -43,43 +46,43 @@ class Dictionary:
         self._rows = 0
 
     def add(self, column: pa.Array) -> NDArray[np.int32]:
-        """The place of each row's value; -1 where it has none."""
+        """Add a batch and return the index of each row's value; -1 for a missing value."""
         column = comparable(column, self.name)
         packed = (same_zeros(column) if self._sensitive else column).dictionary_encode()
         local = packed.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         if self._values is None:
-            self._values = packed.dictionary.slice(0, 0)  # its type, even if nothing more comes
-        place_of = self._known(packed.dictionary)
-        new = np.flatnonzero(place_of < 0)
-        first = np.full(len(place_of) + 1, -1, np.int64)
+            self._values = packed.dictionary.slice(0, 0)  # sets the type, even if the column has no values at all
+        index_of = self._known(packed.dictionary)
+        new = np.flatnonzero(index_of < 0)
+        first = np.full(len(index_of) + 1, -1, np.int64)
         if len(new) or not self._missing:
-            first[local[::-1]] = np.arange(len(local))[::-1]  # the last to write is the first row
+            first[local[::-1]] = np.arange(len(local))[::-1]  # in reverse, so that the first row of a value is written last
         if len(new):
-            place_of[new] = np.arange(len(self._counts), len(self._counts) + len(new))
-            self._learn(packed.dictionary.take(pa.array(new)), self._rows + first[:-1][new])
-        counts = np.bincount(local + 1, minlength=len(place_of) + 1)
-        self._counts[place_of] += counts[1:]
+            index_of[new] = np.arange(len(self._counts), len(self._counts) + len(new))
+            self._add_values(packed.dictionary.take(pa.array(new)), self._rows + first[:-1][new])
+        counts = np.bincount(local + 1, minlength=len(index_of) + 1)
+        self._counts[index_of] += counts[1:]
         if counts[0] and not self._missing:
             self._first_missing = self._rows + int(first[-1])
         self._missing += int(counts[0])
         self._rows += len(column)
-        indices: NDArray[np.int32] = np.append(place_of, -1).astype(np.int32)[local]
+        indices: NDArray[np.int32] = np.append(index_of, -1).astype(np.int32)[local]
         return indices
 
     def _known(self, values: pa.Array) -> NDArray[np.int64]:
-        """The place of each of these; -1 where it is new."""
+        """Return the index of each of these values; -1 for a new value."""
         found = pc.index_in(values, value_set=self._values)
         indices: NDArray[np.int64] = found.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
         return indices.copy()
 
-    def _learn(self, values: pa.Array, first: NDArray[np.int64]) -> None:
+    def _add_values(self, values: pa.Array, first: NDArray[np.int64]) -> None:
         self._values = pa.concat_arrays([self._values, values])
         self._counts = np.concatenate([self._counts, np.zeros(len(values), np.int64)])
         self._first = np.concatenate([self._first, first])
 
     @property
     def size(self) -> int:
-        """Different values so far."""
+        """Number of distinct values so far."""
         return len(self._counts)
 
     @property
@@ -87,7 +90,10 @@ class Dictionary:
         return 0 if self._values is None else int(self._values.nbytes) + self._counts.nbytes + self._first.nbytes
 
     def finished(self, missing: Sequence[str]) -> tuple[Distinct, NDArray[np.int64]]:
-        """The different present values, and for each place that of its value among them, -1 for missing; so is the last."""
+        """Return the distinct values without those that mean missing, and the new index of each old one.
+
+        The new index is -1 for a value that means missing. The last entry is -1 too: it is for the old index -1.
+        """
         values = self._values if self._values is not None else pa.nulls(0, pa.string())
         gone = is_missing(values, self.name, missing)
         renumbered = np.full(len(values) + 1, -1, np.int64)

@@ -1,8 +1,8 @@
-"""Rows on disk: a table of any size under a given memory limit.
+"""The disk engine: processes a table of any size within a memory limit.
 
-The source is read twice, as a stream. Once for its codes, which are packed and kept in a private folder; if they do not fit
-into memory, cuts part them first, and each part is finished by itself. Once more for the release, whose rows are put into
-buckets and shuffled there. The audit is DuckDB's, under the same limit.
+It reads the source twice, as a stream. The first pass encodes the rows and stores the packed codes in a private folder. If the
+codes do not fit into memory, the engine first cuts the table into parts and then partitions each part separately. The second
+pass writes the release: its rows are distributed over buckets and shuffled there. DuckDB runs the audit within the same limit.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from kohort.tables import staging, tables
 from kohort.tables.locations import Location
 from kohort.tables.streams import Stream
 
-READ_AND_WRITTEN = 1.5  # what a column's reader and writers take, of what the reader does
-KERNELS = 64 << 20  # bytes of what is compiled later
+READ_AND_WRITTEN = 1.5  # buffers of a column's reader and writers together, as a multiple of the reader's buffer
+KERNELS = 64 << 20  # bytes for code that is compiled later in the run
 
 
 class DiskEngine:
@@ -47,7 +47,10 @@ class DiskEngine:
     def encode(self, source: Any) -> DiskEncoded:
         job = self._job
         if job.workload is not None:
-            raise RequestError("A workload is answered in memory. Leave it out, or take the memory engine (--engine memory).")
+            raise RequestError(
+                "The disk engine cannot use a workload (--workload): queries are answered in memory. "
+                "Leave out workload, or use the memory engine (--engine memory)."
+            )
         with ExitStack() as held:
             with self._progress.step("read"):
                 source = tables.open_source(source, job.encoding, job.columns)
@@ -58,7 +61,7 @@ class DiskEngine:
             with self._progress.step("encode", total=2 * (stream.rows or 0)), self._progress.compiling():
                 packed, words = StreamEncoder(job, schema, folder, self._limits).encode(stream, self._progress)
             encoded = DiskEncoded(source, stream, schema, folder, self._limits, packed, words)
-            weakref.finalize(encoded, held.pop_all().close)  # the scratch folder is there as long as anything needs it
+            weakref.finalize(encoded, held.pop_all().close)  # the scratch folder is removed when nothing uses it any more
         return encoded
 
     def partition(self, encoded: DiskEncoded) -> DiskPartition:
@@ -69,11 +72,12 @@ class DiskEngine:
         return DiskPublication.of(partitioned, self._job, self._progress)
 
     def _require_narrow(self, stream: Stream, schema: Schema) -> None:
-        """Refuse more columns than can be read at once, however few rows at a time."""
+        """Raise an error if the read buffers of the columns alone exceed the memory limit, for any number of rows."""
         columns = {source for _name, source, _statistic in schema.published()} | {*schema.named("unit")}
         needed = int(READ_AND_WRITTEN * len(columns) * stream.column_buffer)
         if needed + KERNELS > self._limits.room():
             raise RequestError(
-                f"Reading {len(columns):,} columns of Parquet at once takes about {needed >> 20:,} MiB beside the rows, more "
-                "than is allowed. Drop columns, allow more memory (--memory), or write the table as Arrow."
+                f"The job uses {len(columns):,} columns of the Parquet source. To read them together takes about "
+                f"{needed >> 20:,} MiB in addition to the rows, which is above the memory limit. "
+                "Drop columns (--drop), raise the limit (--memory), or save the source as an Arrow file."
             )

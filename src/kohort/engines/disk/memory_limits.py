@@ -1,4 +1,4 @@
-"""How much memory a run may take, and how many rows that is."""
+"""The memory limit of a run, and how many rows fit into it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 
 from kohort.engines.shared.packed_table import PackedTable
 
-RESERVE = 96 << 20  # what readers, writers and the interpreter take beside the rows that are counted here
+RESERVE = 96 << 20  # memory of readers, writers and the interpreter, in addition to the rows that are counted here
 LEAST_ROOM = 64 << 20
 MOST_ROWS_IN_BUCKET = 1 << 20
 _STATM = Path("/proc/self/statm")
 
 
 def resident() -> int:
-    """Bytes of memory that this process takes now; the most it ever took, where the system does not tell."""
+    """Return the resident memory of this process in bytes. Without /proc, return its peak so far."""
     try:
         return int(_STATM.read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError):
@@ -27,26 +27,26 @@ def resident() -> int:
 
 @dataclass(frozen=True)
 class Limits:
-    """The limit of a run, in bytes of resident memory of the whole process."""
+    """The memory limit of a run, in bytes of resident memory of the whole process."""
 
     memory: int
     most_rows: int | None = None
 
     def room(self) -> int:
-        """What may be taken now."""
+        """Return the bytes that may still be used."""
         return max(self.memory - resident() - RESERVE, LEAST_ROOM)
 
     def rows_at_once(self, packed: PackedTable) -> int:
-        """How many rows can be cut and grouped in memory."""
+        """Return how many rows can be cut and grouped in memory."""
         axes = len(packed.quasi.codings)
         code = packed.template.codes.dtype.itemsize
-        words = 8 * packed.words * 3  # as they were read, and both sides of the cuts
+        words = 8 * packed.words * 3  # the rows as they were read, and two copies for cutting
         points = 3 * axes * code + 16 * len(packed.sensitive) + 8 * len(packed.quasi.codings) * bool(packed.ordered)
-        people = 24 * (2 + len(packed.sensitive)) * bool(packed.persons)  # numbered, sorted, and once more with each value
+        people = 24 * (2 + len(packed.sensitive)) * bool(packed.persons)  # numbered, sorted, and paired with each sensitive value
         fitting = max(self.room() // (words + points + people + 80), 1)
         return fitting if self.most_rows is None else min(fitting, self.most_rows)
 
     def buckets(self, rows: int, row_bytes: float) -> int:
-        """How many buckets a shuffle needs so that one of them fits several times over."""
+        """Return how many buckets a shuffle needs so that several copies of one bucket fit into memory."""
         rows_in_one = min(MOST_ROWS_IN_BUCKET, self.room() / (8 * row_bytes + 400))
         return max(1, round(rows / max(rows_in_one, 1) + 0.5))

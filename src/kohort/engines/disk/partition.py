@@ -1,4 +1,4 @@
-"""Packed rows on disk to groups: all at once if they fit into memory, else part by part."""
+"""Groups packed rows that are on disk: all at once if they fit into memory, otherwise part by part."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kohort.engines.shared import cut_tree
 from kohort.engines.shared.counted_part import OneCluster, one_cluster, with_suppressed_group
 from kohort.engines.shared.method_run import partition_part, partition_whole, require_parts, require_persons, run_of
 from kohort.engines.shared.packed_table import PackedTable
-from kohort.engines.shared.persons import ClassPersons, side_by_side
+from kohort.engines.shared.persons import ClassPersons, sorted_by_person
 from kohort.engines.shared.spool import Spool
 from kohort.job.job import Job
 from kohort.methods import Partition
@@ -36,7 +36,7 @@ LEFT_OUT = -1
 
 @dataclass(frozen=True)
 class DiskPartition:
-    """The groups of a table, and what they lose. Labels are read in the order of the table."""
+    """The groups of a table and their information loss. Labels are read in the order of the source."""
 
     encoded: DiskEncoded
     clusters: StoredClusters
@@ -44,7 +44,7 @@ class DiskPartition:
     sizes: Counted
     suppressed: int
     left_out: int
-    """Suppressed rows that are not published at all."""
+    """Number of suppressed rows that are not published, not even as `*`."""
     suppressed_group: int | None
     blocks: int
     notes: tuple[str, ...]
@@ -52,7 +52,7 @@ class DiskPartition:
     _scattered: Scattered | None
 
     def labels(self, *, suppressed_group: bool = True) -> Iterator[NDArray[np.int64]]:
-        """The cluster of each row, in parts; -1 = left out. Without `suppressed_group`, rows published as * are -1 too."""
+        """Yield the cluster of each row in chunks; -1 = left out. Without `suppressed_group`, the rows of `*` are -1 too."""
         chunks = self._labels[0].chunks() if self._scattered is None else self._scattered.in_table_order(self._labels)
         for chunk in chunks:
             labels = chunk.astype(np.int64)
@@ -62,6 +62,7 @@ class DiskPartition:
 
     @classmethod
     def of(cls, encoded: DiskEncoded, job: Job, progress: Progress) -> DiskPartition:
+        """Group the rows of an encoded source with the job's method."""
         packed, words = encoded.packed, encoded.words
         work = _DiskWork(encoded, job, encoded.schema, packed, encoded.folder, encoded.limits, progress)
         at_once = encoded.limits.rows_at_once(packed)
@@ -72,6 +73,8 @@ class DiskPartition:
 
 @dataclass(frozen=True)
 class _DiskWork:
+    """One run of the partition step."""
+
     encoded: DiskEncoded
     job: Job
     schema: Schema
@@ -81,7 +84,7 @@ class _DiskWork:
     progress: Progress
 
     def whole(self, words: Spool[np.uint64]) -> DiskPartition:
-        """All rows at once, as in memory."""
+        """Group all rows at once, as the memory engine does."""
         packed, schema = self.packed, self.schema
         rows = words.read().reshape(words.rows, -1)
         points, constraints = packed.points(rows), packed.constraints(rows)
@@ -114,12 +117,12 @@ class _DiskWork:
         )
 
     def in_parts(self, words: Spool[np.uint64], largest: int) -> DiskPartition:
-        """Cut by frequency sets until every part fits, then part by part."""
+        """Cut the table by its frequency sets until every part fits into memory, then group each part."""
         job, packed, schema = self.job, self.packed, self.schema
         constraints = packed.constraints(packed.nothing())
-        require_parts(job, constraints, "disk", f"The table ({packed.rows:,} rows) does not fit into the memory that is allowed.")
+        require_parts(job, constraints, "disk", f"The table has {packed.rows:,} rows, which do not fit into the memory limit.")
         room = self.limits.room() // 4
-        people = side_by_side(packed, words, self.folder, room, self.progress) if packed.persons else None
+        people = sorted_by_person(packed, words, self.folder, room, self.progress) if packed.persons else None
         counting = SpoolCounting(packed, words, people, room, self.progress)
         require_persons(packed, counting)
         tree = cut_tree.grow(packed.template, constraints, packed.rows, largest, counting)
@@ -141,7 +144,7 @@ class _DiskWork:
             for chunk in made.labels:
                 labels[-1].append(np.where(chunk < 0, LEFT_OUT, chunk + before).astype(np.int32))
             keys = clusters.append(made.boxes)
-            if of_classes is not None:  # nobody is left out of these
+            if of_classes is not None:  # with a unit column, `require_parts` has excluded suppression, so every row has a group
                 for own, rows in zip(labels[-1].chunks(), part.chunks(), strict=True):
                     of_classes.add(keys[own - before], rows[:, packed.person_word])
             part.remove()
@@ -155,8 +158,8 @@ class _DiskWork:
             self.encoded, clusters, total, sizes, summary.suppressed, left_out, suppressed_group, blocks, notes, labels, scattered
         )
 
-    def _small(self, part: Spool[np.uint64], suppressed_rows: OneCluster) -> _Made:
-        """A part in memory."""
+    def _small(self, part: Spool[np.uint64], suppressed_rows: OneCluster) -> _PartResult:
+        """Group a part in memory."""
         packed = self.packed
         rows = part.read().reshape(part.rows, -1)
         points, constraints = packed.points(rows), packed.constraints(rows)
@@ -164,21 +167,26 @@ class _DiskWork:
         if summary.suppressed:
             suppressed_rows.add(packed, rows[labels < 0])
         boxes = boxes_of(points, Partition(labels), self.schema)
-        return _Made(iter([labels]), boxes, sums_of(points, labels, boxes), summary)
+        return _PartResult(iter([labels]), boxes, sums_of(points, labels, boxes), summary)
 
-    def _large(self, part: Spool[np.uint64], suppressed_rows: OneCluster) -> _Made:
-        """A part that no cut makes smaller."""
+    def _large(self, part: Spool[np.uint64], suppressed_rows: OneCluster) -> _PartResult:
+        """Make one cluster of a part that cannot be cut. A block whose rows differ is grouped in memory nevertheless."""
         cluster = one_cluster(self.packed, self.schema, part.chunks())
         if self.job.algorithm.in_blocks and not cluster.is_one_point:
-            self.progress.note(f"a block of {part.rows:,} rows cannot be cut, so it takes more memory than allowed")
+            self.progress.note(
+                f"a block of {part.rows:,} rows cannot be cut further, so the run uses more memory than the limit (--memory)"
+            )
             return self._small(part, suppressed_rows)
         boxes, sums = cluster.finished(self.packed)
         zeros = (np.zeros(len(chunk), np.int64) for chunk in part.chunks())
         self.progress.slot()[0] = part.rows
-        return _Made(zeros, boxes, sums, RunSummary(part.rows, 1))
+        return _PartResult(zeros, boxes, sums, RunSummary(part.rows, 1))
 
     def _suppressed_group(self, suppressed_rows: OneCluster, clusters: StoredClusters, sums: Sums) -> tuple[int | None, Sums]:
-        """What is suppressed as one class of stars more, if it is asked for and stands."""
+        """Publish the suppressed rows as one more group of `*` if the job requests it and the group satisfies the promises.
+
+        Return the number of that group, or None, and the information loss of the release.
+        """
         packed = self.packed
         if (
             self.job.suppressed != "star"
@@ -192,8 +200,8 @@ class _DiskWork:
 
 
 @dataclass(frozen=True)
-class _Made:
-    """What became of a part."""
+class _PartResult:
+    """The clusters of one part, their loss and what the method did."""
 
     labels: Iterator[NDArray[np.int64]]
     boxes: Boxes

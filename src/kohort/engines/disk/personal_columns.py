@@ -1,4 +1,4 @@
-"""Does a column point to persons by itself? Asked of a column that comes in batches and may hold anything."""
+"""Checks whether a column identifies people by itself. The column is read in batches and may have any number of values."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ ROWS_AT_ONCE = 1 << 23
 WORD_BITS = np.uint64(8)
 
 
-class Look:
-    """Counts values by their hash: a value of one's own, and how many words a different text has, take no more."""
+class PersonalColumnCheck:
+    """Counts unique values and words per text. A hash of each value is enough for that."""
 
     def __init__(self, path: Path) -> None:
         self._seen = Spool(path, np.uint64)
@@ -33,7 +33,7 @@ class Look:
         self._seen.append((text_hashes(column) << WORD_BITS) | words)
 
     def reason(self) -> str | None:
-        """Why it may point to persons, if it may."""
+        """Return why the column may identify people, or None."""
         parts = 1 << max(0, (self._seen.rows // ROWS_AT_ONCE).bit_length())
         unique, different, words = 0, 0, 0
         for part in range(parts):
@@ -44,7 +44,7 @@ class Look:
         return personal(self._rows, unique, words / different) if different else None
 
     def _part(self, part: int, parts: int) -> NDArray[np.uint64]:
-        """The values whose highest bits are these."""
+        """Return the hashes whose highest bits are `part`."""
         shift = np.uint64(64 - (parts.bit_length() - 1))
         if parts == 1:
             return self._seen.read()

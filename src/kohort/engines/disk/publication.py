@@ -1,4 +1,4 @@
-"""A release of the disk engine: rows stream from the source to their file, each with the texts of its group."""
+"""The release of the disk engine. Rows are streamed from the source to the release, with the published values of their group."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class DiskPublication:
     encoded: DiskEncoded
     partition: DiskPartition
     shuffle: Shuffle | None
-    """The published rows in buckets, to be read in a drawn order; None where their order is kept."""
+    """The published rows in buckets, which are read in random order; None if the job keeps the order of the rows."""
     result: Result
     _job: Job
     _progress: Progress
 
     @classmethod
     def of(cls, partition: DiskPartition, job: Job, progress: Progress) -> DiskPublication:
-        """Rows in a drawn order, and how much is lost."""
+        """Shuffle the rows, unless the job keeps their order, and measure the information loss."""
         encoded = partition.encoded
         axes = encoded.packed.template.axes
         with progress.step("publish", total=2 * encoded.packed.rows), progress.compiling():
@@ -69,8 +69,7 @@ class DiskPublication:
         return np.concatenate([np.empty(0, np.int64), *self.partition.labels(suppressed_group=False)])
 
     def aligned(self) -> AlignedTables:
-        """The source and the release row by row, without those left out. For measuring only."""
-        self._require_room("Measuring what a release is good for")
+        self._require_room("To measure the utility of the release")
         source = pa.Table.from_batches(self.encoded.stream.batches(), self.encoded.stream.schema)
         labels = np.concatenate(list(self.partition.labels()))
         kept = np.flatnonzero(labels >= 0)
@@ -96,10 +95,13 @@ class DiskPublication:
 
     def explain(self, progress: Progress) -> dict[str, Any]:
         del progress
-        raise RequestError("Cuts are explained in memory only. Take the memory engine (--engine memory).")
+        raise RequestError(
+            "The disk engine cannot explain the groups (--explain). "
+            "Use the memory engine (--engine memory), or leave out explain."
+        )
 
     def release_table(self) -> tuple[Any, Evidence]:
-        self._require_room("A release as a table in memory")
+        self._require_room("To return the release as a table")
         with self._progress.step("publish"):
             batches = list(self._batches(None, originals := self.encoded.folder / "originals.parquet"))
             table = pa.Table.from_batches(batches, release_schema(self.encoded.schema, self.encoded.stream.schema))
@@ -123,7 +125,7 @@ class DiskPublication:
     # --- rows
 
     def _ordered(self) -> Iterator[tuple[pa.Table, NDArray[np.int64], NDArray[np.int64]]]:
-        """Rows of the source as the release is to have them: some of them, the cluster of each, and their order."""
+        """Yield the rows of the source in pieces: a table, the cluster of each row, and the rows to publish in their order."""
         if self.shuffle is not None:
             for table, order in self.shuffle.buckets():
                 yield (
@@ -138,7 +140,7 @@ class DiskPublication:
             yield pa.Table.from_batches([batch]), labels, np.flatnonzero(labels >= 0)
 
     def _batches(self, file_format: FileFormat | None, originals: Path) -> Iterator[pa.RecordBatch]:
-        """The release; beside it, in a private file, what each cell was made from."""
+        """Yield the release. Write the original cells of its rows to the private file `originals`, for the audit."""
         proof, writer, done = self._proof(), None, self._progress.slot()
         with ExitStack() as closing:
             for table, labels, order in self._ordered():
@@ -153,18 +155,18 @@ class DiskPublication:
                 done[0] += len(order)
 
     def _extra(self, proof: Proof, table: pa.Table, file_format: FileFormat | None) -> pa.Table:
-        """What the auditor is to see beside the release."""
+        """Return the original cells that the auditor compares with the release."""
         return pa.table({original_name(alias): cells for alias, cells in proof.originals(table.column, file_format).items()})
 
     def _published(self, table: pa.Table, labels: NDArray[np.int64]) -> PublishedRows:
-        """Some rows, published."""
+        """Return these rows of the source with the published values of their groups."""
         numbers, index = np.unique(labels[labels >= 0], return_inverse=True)
         texts = texts_of(self.encoded.schema, self.encoded.packed.template.axes, self.partition.clusters.boxes(numbers))
         indices = np.full(len(labels), -1, np.int64)
         indices[labels >= 0] = index
         return PublishedRows(table, self.encoded.schema, texts, indices)
 
-    # --- proof
+    # --- audit
 
     def _proof(self) -> Proof:
         return _proof(self.partition, self._job)
@@ -178,13 +180,16 @@ class DiskPublication:
             return evidence
 
     def _require_room(self, what: str) -> None:
-        """Refuse what takes the whole table, if it does not fit."""
+        """Raise an error if the whole table does not fit into memory. `what` says what needs the whole table."""
         if 4 * self.encoded.stream.size_in_memory > self.encoded.limits.room():
-            raise RequestError(f"{what} takes more memory than is allowed. Write it to a file, or allow more (--memory).")
+            raise RequestError(
+                f"{what}, kohort needs the whole table in memory, which is above the memory limit. "
+                "Write the release to a file only (--output), or raise the limit (--memory)."
+            )
 
 
 def _shuffled(partition: DiskPartition, proof: Proof, progress: Progress) -> Shuffle:
-    """The rows that are published, with their clusters, in buckets."""
+    """Distribute the published rows, with their clusters, over buckets."""
     encoded = partition.encoded
     stream, rows = encoded.stream, encoded.packed.rows
     names = [*proof.sources]
@@ -203,7 +208,7 @@ def _shuffled(partition: DiskPartition, proof: Proof, progress: Progress) -> Shu
 
 
 def _proof(partition: DiskPartition, job: Job) -> Proof:
-    """What the auditor is to check of this release."""
+    """Return what the auditor must check in this release."""
     encoded, packed = partition.encoded, partition.encoded.packed
     published = packed.rows - partition.left_out
     return Proof.of(job, encoded.schema, packed.template.axes, encoded.stream.schema, published, packed.sensitive)

@@ -1,6 +1,6 @@
-"""Rows into a random order when they do not fit into memory: each goes to a drawn bucket, and every bucket is shuffled.
+"""Shuffles rows that do not fit into memory: each row goes to a random bucket, and each bucket is shuffled in memory.
 
-Every order of all rows is as likely as any other. Random bytes come from the system, never from the seed.
+Every order of all rows has the same probability. The random bytes come from the system, never from the seed.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ DRAWN = np.uint16
 
 
 class Shuffle:
-    """Batches in, shuffled buckets out, in the same order whenever they are read."""
+    """Takes batches of rows and returns shuffled buckets. Every read returns the rows in the same order."""
 
     def __init__(self, folder: Path, schema: pa.Schema, buckets: int) -> None:
         self._folder, self._schema = folder, schema
-        self._many = 1 << max(0, min(buckets, MOST_BUCKETS) - 1).bit_length()  # a power of two: each as likely as the others
+        self._many = 1 << max(0, min(buckets, MOST_BUCKETS) - 1).bit_length()  # a power of two, so that all are equally likely
         self._keys = [os.urandom(32) for _ in range(self._many)]
         with in_scratch(folder):
             self._writers = [pa.ipc.new_stream(str(self._path(bucket)), schema) for bucket in range(self._many)]
@@ -34,7 +34,7 @@ class Shuffle:
         return self._folder / f"bucket-{bucket}"
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Deal the rows."""
+        """Write each row to a random bucket."""
         drawn = np.frombuffer(os.urandom(DRAWN().itemsize * batch.num_rows), DRAWN) & DRAWN(self._many - 1)
         order = np.argsort(drawn, kind="stable")
         dealt = batch.take(pa.array(order))
@@ -51,13 +51,13 @@ class Shuffle:
                 writer.close()
 
     def buckets(self) -> Iterator[tuple[pa.Table, NDArray[np.int64]]]:
-        """The rows of each bucket, and the order in which they are to stand."""
+        """Yield the rows of each bucket and the order in which to publish them."""
         from kohort.kernels.core.shuffle import shuffle
 
         for bucket, key in enumerate(self._keys):
             with in_scratch(self._folder), pa.OSFile(str(self._path(bucket))) as file:
                 table = pa.ipc.open_stream(file).read_all()
             order = np.arange(table.num_rows)
-            # As good as the system's bytes, and the same when it is read again.
+            # Derived from the system's random bytes, so that a second read gives the same order.
             shuffle(order, np.frombuffer(hashlib.shake_256(key).digest(8 * len(order)), np.uint64))
             yield table, order

@@ -1,4 +1,4 @@
-"""Packed rows on disk, taken down a tree of cuts: counted level by level, then written part by part."""
+"""Assigns packed rows on disk to the nodes of a cut tree: counts them level by level, then writes each part to its own file."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from kohort.errors import RequestError
 from kohort.progress import Progress
 
 MOST_PARTS = 1 << 16
-READ_AHEAD = 1 << 14  # rows of each part, of which there may be many
+READ_AHEAD = 1 << 14  # rows to read at once of each part; few, because there may be many parts
 
 
 class SpoolCounting:
-    """See `cut_tree.Counting`. One scan over the rows answers for all parts of a level, if their counts fit."""
+    """See `cut_tree.Counting`. One scan over the rows counts all parts of a level, if the counts fit into memory."""
 
     def __init__(
         self, packed: PackedTable, words: Spool[np.uint64], people: Spool[np.uint64] | None, most_bytes: int, progress: Progress
     ) -> None:
-        """`people`: the same rows, those of a person side by side, where persons count."""
+        """`people` holds the same rows sorted by person; None without a unit column."""
         self._packed, self._words, self._people, self._most, self._progress = packed, words, people, most_bytes, progress
         self._sizes = np.array([coding.axis.size for coding in packed.quasi.codings], np.int64)
         self._first = np.cumsum([0, *(sensitive_column.values for sensitive_column in packed.sensitive)]).astype(np.int64)
@@ -51,8 +51,9 @@ class SpoolCounting:
         ends = np.cumsum(self._sizes[axes] * values)
         if 8 * int((self._sizes[axes] * values).max()) > self._most:
             raise RequestError(
-                f"The sensitive columns hold {values:,} different values: too many to count beside a quasi-identifier of "
-                f"{int(self._sizes[axes].max()):,}. Allow more memory (--memory), or group the sensitive values."
+                f"The sensitive columns have {values:,} different values and a quasi-identifier has "
+                f"{int(self._sizes[axes].max()):,}. The table of their combinations does not fit into the memory limit. "
+                "Raise the limit (--memory), or combine sensitive values into fewer ones."
             )
         counts = np.zeros(int(ends[-1]), np.int64)
         start = np.append(0, ends[:-1])
@@ -88,13 +89,13 @@ class SpoolCounting:
 
 @dataclass(frozen=True)
 class Scattered:
-    """The rows of each part, in the order of the table, and which part each row of the table is in."""
+    """The rows of each part in the order of the source, and the part of each row of the source."""
 
     parts: Sequence[Spool[np.uint64]]
     part_of: Spool[np.uint16]
 
     def in_table_order(self, cells: Sequence[Spool[np.int32]]) -> Iterator[NDArray[np.int32]]:
-        """Something that parts have for each of their rows, chunk by chunk in the order of the table."""
+        """Yield cells that were stored per part, one for each row, in chunks in the order of the source."""
         readers = [Reader(spool.chunks(READ_AHEAD)) for spool in cells]
         for parts in self.part_of.chunks():
             order = np.argsort(parts, kind="stable")
@@ -108,12 +109,15 @@ class Scattered:
 
 
 def scatter(packed: PackedTable, words: Spool[np.uint64], tree: CutTree, folder: Path, progress: Progress) -> Scattered:
-    """Write every row to the file of its part."""
+    """Write each row to the file of its part."""
     from kohort.kernels.cuts.routing import route
 
     nodes = tree.parts
     if len(nodes) > MOST_PARTS:
-        raise RequestError("The table needs more parts than there can be files. Allow more memory (--memory).")
+        raise RequestError(
+            f"With this memory limit the table must be cut into {len(nodes):,} parts. At most {MOST_PARTS:,} are possible. "
+            "Raise the limit (--memory)."
+        )
     number_of = tree.slots(nodes)
     parts = [Spool(folder / f"part-{number}", np.uint64, packed.words) for number in range(len(nodes))]
     part_of = Spool(folder / "parts", np.uint16)

@@ -1,4 +1,4 @@
-"""The clusters of a release on disk, in the order in which they were made: boxes, sizes, and what class each is in."""
+"""The clusters of a release on disk, in the order in which they were made: their boxes, sizes and published groups."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CLUSTERS_AT_ONCE = 1 << 20
 
 
 def class_keys(texts: Texts) -> NDArray[np.uint64]:
-    """Per cluster: a hash of its published combination. For figures only: the audit groups by the texts themselves."""
+    """Return, per cluster, a hash of its published values. Use it for figures only: the audit compares the values themselves."""
     keys = np.zeros(len(next(iter(texts.values()))), np.uint64)
     for column in texts.values():
         hashes = np.append(text_hashes(column.dictionary), np.uint64(0))
@@ -30,7 +30,7 @@ def class_keys(texts: Texts) -> NDArray[np.uint64]:
 
 
 class StoredClusters:
-    """Written part by part, read by number."""
+    """Clusters that are appended part by part and read by number."""
 
     def __init__(self, folder: Path, schema: Schema, axes: tuple[Axis, ...]) -> None:
         self._folder, self._schema, self._axes = folder, schema, axes
@@ -44,7 +44,7 @@ class StoredClusters:
         return self._sizes.rows
 
     def append(self, boxes: Boxes) -> NDArray[np.uint64]:
-        """More clusters; the key of each one's class."""
+        """Add clusters and return the key of the published group of each."""
         keys = class_keys(texts_of(self._schema, self._axes, boxes))
         self._codes.append(np.hstack([boxes.low, boxes.high]).astype(code_dtype(self._axes)))
         self._sizes.append(boxes.sizes)
@@ -60,20 +60,20 @@ class StoredClusters:
         return keys
 
     def boxes(self, numbers: NDArray[np.int64]) -> Boxes:
-        """The boxes of these clusters, whose numbers ascend."""
+        """Return the boxes of these clusters. The numbers must be ascending."""
         codes, axes = _taken(self._codes, numbers).astype(np.int64), len(self._axes)
         ends = {number: tuple(_taken(spool, numbers).T) for number, spool in self._ends.items()}
         means = {number: _taken(spool, numbers) for number, spool in self._means.items()}
         return Boxes(codes[:, :axes], codes[:, axes:], _taken(self._sizes, numbers), ends, means)
 
     def class_sizes(self) -> Counted:
-        """In rows."""
+        """Return the sizes of the published groups in rows."""
         _keys, index = np.unique(self._keys.read(), return_inverse=True)
         return counted(np.bincount(index, self._sizes.read()).astype(np.int64))
 
 
 def _taken(spool: Spool[Any], numbers: NDArray[np.int64]) -> NDArray[Any]:
-    """Rows of a spool by ascending number, read in long pieces: there are about as many as the spool has."""
+    """Return the rows of a spool with these ascending numbers. Read it in long pieces, because most of its rows are needed."""
     parts = [spool.read(0, 0)]
     for start in range(0, spool.rows, CLUSTERS_AT_ONCE):
         first, last = np.searchsorted(numbers, (start, start + CLUSTERS_AT_ONCE))

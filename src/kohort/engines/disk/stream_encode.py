@@ -1,4 +1,4 @@
-"""A stream of rows to packed codes on disk: one pass over the source, one over what was kept of it."""
+"""Encodes a stream of rows as packed codes on disk: one pass over the source, and one over the temporary files of the first."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kohort.encoding.encode import is_missing
 from kohort.encoding.sensitive import missing_person_error
 from kohort.engines.disk.dictionaries import Dictionary, require_room
 from kohort.engines.disk.memory_limits import Limits
-from kohort.engines.disk.personal_columns import Look
+from kohort.engines.disk.personal_columns import PersonalColumnCheck
 from kohort.engines.shared.encode_columns import coded_columns, coded_table
 from kohort.engines.shared.method_run import needs_order
 from kohort.engines.shared.packed_table import PackedTable
@@ -29,7 +29,7 @@ from kohort.tables.streams import Stream
 from kohort.tables.tables import Source
 
 VALUES_SHARE = 12
-"""The part of the room that different values may take until all are known: sorting and coding them takes the rest."""
+"""While distinct values are collected, they may use 1/12 of the free memory. Sorting and coding them needs the rest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +47,12 @@ class DiskEncoded:
 
     @property
     def cluster_column(self) -> str:
-        """A name for the column that says which cluster a row is in: called like no other."""
+        """A name for the column of cluster numbers that no column of the source has."""
         return f"cluster {max(self.stream.schema.names, key=len)}"
 
 
 class StreamEncoder:
-    """What is kept of each row until all values of its columns are known: their places, its person, what breaks ties."""
+    """Encodes a source. Until all distinct values are known, it stores per row their indices, its person and its tie breaker."""
 
     def __init__(self, job: Job, bound: Schema, folder: Path, limits: Limits) -> None:
         self._job, self._schema, self._folder = job, bound, folder
@@ -60,27 +60,29 @@ class StreamEncoder:
         sensitive = bound.named("sensitive")
         self._most_bytes = limits.room() // VALUES_SHARE
         self._dictionaries = {name: Dictionary(name, sensitive=name in sensitive) for name in self._names}
-        self._looks = {name: Look(folder / f"look-{number}") for number, name in enumerate(schema.unproven(bound))}
+        self._personal_checks = {
+            name: PersonalColumnCheck(folder / f"personal-{number}") for number, name in enumerate(schema.unproven(bound))
+        }
         self._units, self._ordered = bound.named("unit"), needs_order(job)
-        self._indices = Spool(folder / "places", np.int32, len(self._names))
+        self._indices = Spool(folder / "indices", np.int32, len(self._names))
         self._extras: Spool[np.uint64] | None = None
-        self._nobodies, self._first_nobody = 0, 0
+        self._without_person, self._first_without_person = 0, 0
         if self._units or self._ordered:
             self._extras = Spool(folder / "extras", np.uint64, len(self._units) + self._ordered)
 
     def encode(self, stream: Stream, progress: Progress) -> tuple[PackedTable, Spool[np.uint64]]:
-        """The table without its rows, and its rows."""
-        used = [*self._names, *self._looks, *self._units, *(ordering.carried(self._schema) if self._ordered else ())]
+        """Return the layout of the packed table, and its packed rows."""
+        used = [*self._names, *self._personal_checks, *self._units, *(ordering.carried(self._schema) if self._ordered else ())]
         done = progress.slot()
         for batch in stream.batches(list(dict.fromkeys(used))):
             progress.check()
             self._add(batch)
             done[0] = self._indices.rows
-        schema.require_rows(self._schema, self._indices.rows, lambda name: self._looks[name].reason())
-        for look in self._looks.values():
-            look.remove()
-        if self._nobodies:
-            raise missing_person_error(self._units[0], self._nobodies, self._first_nobody)
+        schema.require_rows(self._schema, self._indices.rows, lambda name: self._personal_checks[name].reason())
+        for check in self._personal_checks.values():
+            check.remove()
+        if self._without_person:
+            raise missing_person_error(self._units[0], self._without_person, self._first_without_person)
         found = {name: dictionary.finished(self._schema.missing) for name, dictionary in self._dictionaries.items()}
         held = {name: values for name, (values, _renumbered) in found.items()}
         packed = coded_table(self._job, self._schema, held, self._indices.rows)
@@ -99,20 +101,21 @@ class StreamEncoder:
         if problems:
             raise RequestError(problems)
         require_room(self._dictionaries.values(), self._indices.rows + batch.num_rows, self._most_bytes)
-        for name, look in self._looks.items():
-            look.add(batch.column(name))
+        for name, check in self._personal_checks.items():
+            check.add(batch.column(name))
         if self._extras is not None:
             self._extras.append(np.column_stack(self._extra_columns(batch)))
         self._indices.append(indices)
 
     def _extra_columns(self, batch: pa.RecordBatch) -> list[NDArray[Any]]:
+        """Return the hashes of the people and the tie breakers, if the job needs them. Count rows without a person."""
         columns: list[NDArray[Any]] = []
         for name in self._units:
             column = batch.column(name)
             gone = is_missing(column, name, self._schema.missing)
-            if gone.any() and not self._nobodies:
-                self._first_nobody = self._indices.rows + int(np.argmax(gone))
-            self._nobodies += int(np.count_nonzero(gone))
+            if gone.any() and not self._without_person:
+                self._first_without_person = self._indices.rows + int(np.argmax(gone))
+            self._without_person += int(np.count_nonzero(gone))
             columns.append(ordering.text_hashes(column))
         if self._ordered:
             columns.append(ordering.ties_of(batch, self._schema, self._job.seed or 0))

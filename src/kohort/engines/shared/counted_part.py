@@ -1,5 +1,6 @@
-"""Rows that are one cluster whatever happens, of which only counts are kept: a part that no cut makes smaller, or all that is
-suppressed. Counts of different places add up, so the rows may be anywhere.
+"""Rows that form one cluster, stored only as counts: a part that cannot be cut further, or all suppressed rows.
+
+Counts from different files or tasks can be added, so the rows need not be in one place.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from kohort.utility.loss import Sums, cell_sums, square_error_of_counts
 
 
 class OneCluster:
-    """Grows by packed rows."""
+    """Counts, ends and sums of the packed rows of one cluster."""
 
     def __init__(self, packed: PackedTable, schema: Schema) -> None:
         axes = packed.template.axes
@@ -31,7 +32,7 @@ class OneCluster:
         self._sums = {number: np.zeros(3, np.int64) for number in averaged}
 
     def add(self, packed: PackedTable, words: NDArray[np.uint64]) -> None:
-        """More rows."""
+        """Add packed rows."""
         points, constraints = packed.points(words), packed.constraints(words)
         for number, axis in enumerate(points.axes):
             codes = points.codes[:, number].astype(np.int64)
@@ -48,7 +49,7 @@ class OneCluster:
             self._values += np.bincount(column, minlength=len(self._values))
 
     def merge(self, other: OneCluster) -> None:
-        """The rows of another."""
+        """Add the rows of another cluster."""
         for mine, its in zip(self._codes, other._codes, strict=True):
             np.add(mine, its, out=mine)
         self._values += other._values
@@ -64,11 +65,11 @@ class OneCluster:
 
     @property
     def is_one_point(self) -> bool:
-        """Whether all rows are equal, so that it does not matter how they are grouped."""
+        """Whether all rows have the same quasi-identifiers, so that every way to group them gives the same release."""
         return not self._moments and all(np.count_nonzero(counts) == 1 for counts in self._codes)
 
     def is_valid(self, constraints: Constraints) -> bool:
-        """Whether it keeps the promise."""
+        """Whether the cluster satisfies the promises."""
         from kohort.kernels.cuts.counted_cuts import counted_is_valid
 
         if not constraints.beyond_k:
@@ -76,7 +77,7 @@ class OneCluster:
         return bool(counted_is_valid(constraints.rules, constraints.tally(), self._values, self.rows))
 
     def finished(self, packed: PackedTable, *, suppressed_group: bool = False) -> tuple[Boxes, Sums]:
-        """Its box, or that of everything, and what it loses."""
+        """Return the box of the cluster and its loss. For the suppressed group the box covers every value."""
         axes = packed.template.axes
         held = [np.flatnonzero(counts) for counts in self._codes]
         low, high = (np.array([[codes[end] for codes in held]], np.int64) for end in (0, -1))
@@ -105,7 +106,7 @@ class OneCluster:
 
 
 def one_cluster(packed: PackedTable, schema: Schema, chunks: Iterable[NDArray[np.uint64]]) -> OneCluster:
-    """All these rows as one."""
+    """Return one cluster of all these packed rows."""
     cluster = OneCluster(packed, schema)
     for chunk in chunks:
         cluster.add(packed, chunk.reshape(len(chunk), -1))
@@ -113,6 +114,6 @@ def one_cluster(packed: PackedTable, schema: Schema, chunks: Iterable[NDArray[np
 
 
 def with_suppressed_group(sums: Sums, suppressed_group: Sums) -> Sums:
-    """What is lost when suppressed rows stay as stars: they were counted as lost whole."""
+    """Return the loss if suppressed rows are published as one group of `*`. In `sums` they were counted as completely lost."""
     lost = np.full(len(suppressed_group.leaf), float(suppressed_group.rows))
     return sums + Sums(-suppressed_group.rows, -suppressed_group.rows, -lost, -lost, 0, 0, 0.0) + suppressed_group

@@ -1,7 +1,8 @@
-"""The first cuts of a table whose rows are elsewhere: on disk, on a cluster. Only frequency sets come here.
+"""The first cuts of a table whose rows are on disk or on a cluster. This module sees only frequency sets (counts of each code).
 
-Level by level, every part that is still too large is cut where `cutting.cut_table` would cut it. Whoever has the rows takes
-them down the tree and counts. What is small enough then, or cannot be cut, is finished by itself, with the same result.
+Level by level, every part that is still too large is cut where `median_cuts.cut_table` would cut it. The engine assigns its rows
+to the nodes of the tree and counts them. A part that is small enough, or that cannot be cut, is then partitioned separately. The
+result is the same as for the whole table at once.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ NOT_CUT = -1
 
 @dataclass(frozen=True, eq=False)
 class CutTree:
-    """Node 0 is the table. A node that is cut has two children, `left` and the one after it."""
+    """A tree of cuts. Node 0 is the table. A node that is cut has two children: `left` and the node after it."""
 
     axis: NDArray[np.int64]
-    """Where each is cut; -1 = it is not."""
+    """Per node: the axis on which it is cut; -1 = it is not cut."""
     cut: NDArray[np.int64]
-    """The last code that goes left."""
+    """Per node: the last code that belongs to the left child."""
     left: NDArray[np.int64]
     rows: NDArray[np.int64]
 
@@ -36,17 +37,17 @@ class CutTree:
 
     @property
     def parts(self) -> NDArray[np.int64]:
-        """The nodes that are not cut, in the order in which they were made."""
+        """The nodes that are not cut, in the order in which they were created."""
         return np.flatnonzero(self.axis == NOT_CUT)
 
     def slots(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Per node: its place among these; -1 if it is none of them."""
+        """Return, for every node of the tree, its index in `nodes`; -1 if it is not in `nodes`."""
         slots = np.full(len(self.axis), -1, np.int64)
         slots[nodes] = np.arange(len(nodes))
         return slots
 
     def with_cuts(self, cuts: Sequence[Cut]) -> CutTree:
-        """One level more."""
+        """Return the tree with these nodes cut: one more level."""
         axis, cut, left, rows = (list(column) for column in (self.axis, self.cut, self.left, self.rows))
         for one in cuts:
             axis[one.node], cut[one.node], left[one.node] = one.axis, one.code, len(axis)
@@ -59,7 +60,7 @@ class CutTree:
 
 @dataclass(frozen=True)
 class Cut:
-    """Where one part is cut, and how many of its rows go left."""
+    """The cut of one part, and how many of its rows belong to the left child."""
 
     node: int
     axis: int
@@ -68,20 +69,20 @@ class Cut:
 
 
 class Counting(Protocol):
-    """Whoever has the rows."""
+    """Counts the rows of parts. The engine that stores the rows implements it."""
 
     def codes(self, tree: CutTree, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """(nodes, codes of all axes): the frequency sets of these parts."""
+        """Return the frequency sets of these parts as an array (nodes, codes of all axes)."""
 
     def pairs(self, tree: CutTree, nodes: NDArray[np.int64], axes: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:
-        """Per part, (codes, values): how often each code of its axis comes with each sensitive value."""
+        """Return, per part, an array (codes, values): how often each code of its axis occurs with each sensitive value."""
 
     def persons(self, tree: CutTree, nodes: NDArray[np.int64], axes: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:
-        """Per part, (2, codes): how many persons have each code of its axis as their lowest there, and as their highest."""
+        """Return, per part, an array (2, codes): the people whose lowest code on its axis this is, and whose highest it is."""
 
 
 def grow(points: Points, constraints: Constraints, rows: int, largest: int, counting: Counting) -> CutTree:
-    """A tree whose parts have no more rows than `largest`, or cannot be cut. `points` and `constraints` need no rows."""
+    """Return a tree whose parts have at most `largest` rows or cannot be cut. `points` and `constraints` need no rows."""
     chooser = _Chooser(points, constraints)
     tree, closed = CutTree.root(rows), np.zeros(1, np.bool_)
     while True:
@@ -95,7 +96,7 @@ def grow(points: Points, constraints: Constraints, rows: int, largest: int, coun
 
 
 class _Chooser:
-    """Where `kernels.mondrian.cut_once` would cut."""
+    """Finds, from counts, the cuts that `kernels.cuts.mondrian.cut_once` would make from the rows."""
 
     def __init__(self, points: Points, constraints: Constraints) -> None:
         sizes = [axis.size for axis in points.axes]
@@ -106,27 +107,30 @@ class _Chooser:
         self._tally = constraints.tally() if constraints.beyond_k else None
 
     def cuts(self, tree: CutTree, nodes: NDArray[np.int64], counting: Counting) -> list[Cut]:
-        """A cut for each of these parts that can be cut."""
+        """Return a cut for each of these parts that can be cut."""
         counts = dict(zip(nodes.tolist(), counting.codes(tree, nodes), strict=True))
         waiting = {node: self._axes_by_width(counts[node]) for node in counts}
         found: list[Cut] = []
         while waiting:
             tried: list[Cut] = []
             for node, axes in list(waiting.items()):
-                cut = self._first_plain(node, axes, counts[node], int(tree.rows[node]))
+                cut = self._first_cut_for_k(node, axes, counts[node], int(tree.rows[node]))
                 if cut is None:
                     del waiting[node]
                 else:
                     tried.append(cut)
             if self._tally is None:
                 return tried
-            for cut in self._promised(tree, tried, counts, counting):
+            for cut in self._cuts_for_all_promises(tree, tried, counts, counting):
                 found.append(cut)
                 del waiting[cut.node]
         return found
 
     def _axes_by_width(self, counts: NDArray[np.int64]) -> list[int]:
-        """The axes that can be cut, the widest first, ties by the order of the columns. The last is taken from the end."""
+        """Return the axes that can be cut, from the narrowest to the widest, so that `pop` takes the widest.
+
+        Of equally wide axes `pop` takes the one whose column comes first.
+        """
         from kohort.kernels.cuts.counted_cuts import axis_widths
         from kohort.kernels.cuts.mondrian import CONSTANT
 
@@ -135,8 +139,8 @@ class _Chooser:
         order = np.argsort(-widths, kind="stable")
         return [int(axis) for axis in order if widths[axis] != CONSTANT][::-1]
 
-    def _first_plain(self, node: int, axes: list[int], counts: NDArray[np.int64], rows: int) -> Cut | None:
-        """The cut of the widest axis on which enough rows could stand on both sides; axes that are done are dropped."""
+    def _first_cut_for_k(self, node: int, axes: list[int], counts: NDArray[np.int64], rows: int) -> Cut | None:
+        """Return the cut of the widest axis that leaves at least k rows on both sides. Remove the axes that were tried."""
         from kohort.kernels.cuts.counted_cuts import plain_cut
 
         while axes:
@@ -146,10 +150,10 @@ class _Chooser:
                 return Cut(node, axis, int(code), int(left))
         return None
 
-    def _promised(
+    def _cuts_for_all_promises(
         self, tree: CutTree, tried: Sequence[Cut], counts: dict[int, NDArray[np.int64]], counting: Counting
     ) -> list[Cut]:
-        """Those cuts whose both sides keep the whole promise, moved to where they do."""
+        """Return the cuts that can be moved so that both sides satisfy all promises."""
         from kohort.kernels.cuts.counted_cuts import promised_cut
 
         tally = self._tally

@@ -1,4 +1,4 @@
-"""A job bound to the different values of its columns: the table as packed codes, wherever its rows are."""
+"""Binds a job to the distinct values of its columns, and defines how rows are packed as codes. It needs no rows."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from kohort.schema.columns import Schema
 
 
 def coded_columns(job: Job) -> list[str]:
-    """The columns whose different values must be known."""
+    """Return the columns whose distinct values the engine must collect."""
     promised = [name for name, promise in job.sensitive_promises().items() if promise.requested]
     label = [job.label] if job.label is not None else []
     return list(dict.fromkeys([*job.names("quasi"), *promised, *label, *job.compared()]))
 
 
 def coded_table(job: Job, schema: Schema, held: Mapping[str, Distinct], rows: int) -> PackedTable:
-    """The table without its rows; refused where not even all of them as one group keep what is promised."""
+    """Return the packed table without rows. Raise an error if even all rows as one group would break a promise."""
     problems: list[str] = []
     codings: dict[str, Coding] = {}
     sensitive: list[SensitiveColumn] = []
@@ -42,10 +42,10 @@ def coded_table(job: Job, schema: Schema, held: Mapping[str, Distinct], rows: in
     if problems:
         raise RequestError(problems)
     persons = bool(schema.named("unit"))
-    if not persons:  # those are counted later: how many there are is not known of the values alone
+    if not persons:  # people are counted later, because the distinct values do not give their number
         require_possible(job.promise.k, rows, "rows", [(one, counts_of(one, held[one.name])) for one in sensitive])
 
-    def group(role: Literal["quasi", "beside"], names: list[str]) -> PackedColumns:
+    def group(role: Literal["quasi", "extra"], names: list[str]) -> PackedColumns:
         return PackedColumns(role, tuple(codings[name] for name in names), tuple(schema.columns[name].weight for name in names))
 
     quasi = group("quasi", schema.quasi)
@@ -64,7 +64,7 @@ def coded_table(job: Job, schema: Schema, held: Mapping[str, Distinct], rows: in
         suppress=job.suppress,
         template=replace(template, whole=facts_of(quasi.codings, held)),
         label=label,
-        extra=group("beside", job.compared()) if job.compared() else None,
+        extra=group("extra", job.compared()) if job.compared() else None,
         persons=persons,
         ordered=needs_order(job),
     )

@@ -1,6 +1,7 @@
-"""The groups as the reader will see them: groups that look alike are one class, and a class must stand as one.
+"""Checks the groups as they will be published. Clusters with identical published values form one group (equivalence class).
 
-For most promises that follows: two groups that may stand may stand as one. Where persons have several rows it does not.
+That group must satisfy the promises. For most promises it does if each of its clusters does. This need not hold if people have
+several rows.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from kohort.methods.search import finish as finishing
 from kohort.progress import Progress
 
 ClassesOf = Callable[[Partition], NDArray[np.int64]]
-"""Per row: the class that it would be published in; -1 = suppressed."""
+"""Returns, per row, the number of the group that it would be published in; -1 = suppressed."""
 
 
 def finalize(
@@ -30,8 +31,11 @@ def finalize(
     *,
     suppressed_group: bool,
 ) -> Partition:
-    """A partition whose classes all stand. With `suppressed_group`, suppressed rows stay as one class more if all stand then."""
-    if partition.boxes is not None:  # no repair: such a method must have asked for the whole promise itself
+    """Return a partition whose published groups all satisfy the promises.
+
+    With `suppressed_group`, suppressed rows are published as one more group of `*` if all groups are valid then.
+    """
+    if partition.boxes is not None:  # such a method must satisfy all promises itself, because its groups cannot be repaired
         constraints.require(partition.labels)
     if suppressed_group and (partition.labels < 0).any():
         suppressed_rows = partition.with_suppressed_group()

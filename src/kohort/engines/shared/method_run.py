@@ -1,4 +1,4 @@
-"""Points to groups, as every engine does it: a whole table at once, or a part of one that cuts have made."""
+"""Runs the job's method in the same way for every engine: on a whole table, or on one part that cuts have made."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kohort.publishing.texts import classes_of, texts_of
 from kohort.schema.columns import Schema
 
 Ties = Callable[[], NDArray[np.uint64]]
-"""What breaks ties between rows, asked for only if their order counts."""
+"""Returns the numbers that break ties between rows. It is called only if the order of the rows matters."""
 
 
 def needs_order(job: Job) -> bool:
@@ -35,7 +35,7 @@ def needs_order(job: Job) -> bool:
 def partition_whole(
     job: Job, schema: Schema, points: Points, constraints: Constraints, ties: Ties, progress: Progress
 ) -> Partition:
-    """The groups of a whole table, as they will be published."""
+    """Return the groups of a whole table, as they will be published."""
     options, seed = job.method_options(), job.seed or 0
     order = ordering.canonical_order(points, ties()) if needs_order(job) else None
     inside, bound = (points, constraints) if order is None else (points.take(order), constraints.take(order))
@@ -52,7 +52,7 @@ def partition_whole(
 def partition_part(
     job: Job, points: Points, constraints: Constraints, ties: Ties, progress: Progress
 ) -> tuple[NDArray[np.int64], RunSummary]:
-    """The groups of a part of a table; they come out the same whatever the other parts are."""
+    """Return the groups of one part of a table. They do not depend on the other parts."""
     order = ordering.canonical_order(points, ties()) if needs_order(job) else None
     inside, bound = (points, constraints) if order is None else (points.take(order), constraints.take(order))
     labels, summary = run_of(job, progress).of_part(inside, bound)
@@ -72,37 +72,52 @@ def _put_back(labels: NDArray[np.int64], order: NDArray[np.int64] | None) -> NDA
 
 
 def require_parts(job: Job, constraints: Constraints, engine: str, why: str) -> None:
-    """Refuse what cannot be done part by part, with a way out."""
+    """Raise an error if the job cannot be run part by part. `why` says why parts are needed."""
     method = job.algorithm
     problems = []
     if not (method.in_blocks and job.block) and not _is_plain_cutting(job):
         if method.name == "mondrian":
+            flags = {"effort": "--effort", "suppress": "--suppress", "relaxed": "--option relaxed"}
             requested = "effort" if job.rounds else "suppress" if job.suppress else "relaxed"
             problems.append(
-                f"mondrian with {requested} looks at the whole table at once. Leave {requested} out, or take another method"
+                f"The method mondrian with {requested} cannot work in parts: it needs the whole table in memory. "
+                f"Leave out {requested} ({flags[requested]}), choose another method (--method)"
             )
         elif method.in_blocks:
-            problems.append(f"{method.name} without blocks (--block 0) looks at the whole table at once. Give it blocks")
+            problems.append(
+                f"The method {method.name} without blocks (--block 0) cannot work in parts: it needs the whole table in memory. "
+                "Set block to a number of rows (--block 20000)"
+            )
         else:
-            problems.append(f"{method.name} looks at the whole table at once. Take another method (--method auto)")
+            problems.append(
+                f"The method {method.name} cannot work in parts: it needs the whole table in memory. "
+                "Choose another method (--method auto)"
+            )
     if constraints.units is not None and (job.suppress or not constraints.growing_keeps):
-        requested = "suppress" if job.suppress else "promises other than k and l"
+        requested = "suppress (--suppress)" if job.suppress else "the promises other than k and l"
         problems.append(
-            f"Persons with several rows (unit) and {requested} take a look at the whole table at once. Leave {requested} out"
+            f"A unit column (--unit) together with {requested} cannot be processed in parts: it needs the whole table in memory. "
+            f"Leave out {requested}"
         )
     if constraints.compared_with_table and job.suppress:
-        problems.append("t, beta and delta compare with what is left after suppression. Leave suppress out")
+        problems.append(
+            "t, beta and delta compare each group with all rows that are not suppressed, which are not known while kohort works "
+            "in parts. Leave out suppress (--suppress)"
+        )
     if problems:
-        ways = {"disk": "allow more memory (--memory)", "spark": "take the memory or the disk engine (--engine)"}
+        ways = {"disk": "raise the memory limit (--memory)", "spark": "use the memory or the disk engine (--engine)"}
         raise RequestError([f"{why} {problem}, or {ways[engine]}." for problem in problems])
 
 
 def require_persons(packed: PackedTable, counting: Counting) -> None:
-    """Refuse what not even all persons of a table as one group would keep. Their rows were asked when they were encoded."""
+    """Raise an error if even all people of a table as one group would break a promise. Tables without a unit column were checked
+    when they were encoded.
+    """
     if packed.persons:
         root = np.zeros(1, np.int64)
         persons = int(counting.persons(CutTree.root(packed.rows), root, root)[0][0].sum())
-        # Rows that hold a value are at least as many as persons who do; shares of persons are not asked for in parts.
+        # A value has at least as many rows as people, so this check cannot refuse too much. Promises on shares of people are
+        # refused by `require_parts`.
         rows = [
             (sensitive_column, counts_of(sensitive_column, packed.held[sensitive_column.name]))
             for sensitive_column in packed.sensitive
@@ -116,6 +131,6 @@ def require_persons(packed: PackedTable, counting: Counting) -> None:
 
 
 def _is_plain_cutting(job: Job) -> bool:
-    """Whether the method is nothing but cuts, so that a part is done as the whole is."""
+    """Return whether the method makes only cuts, so that cutting a part gives the same as cutting the whole table."""
     relaxed = bool(getattr(job.method_options(), "relaxed", False))
     return job.method == "mondrian" and not (job.rounds or job.suppress or relaxed)

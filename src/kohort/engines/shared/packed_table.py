@@ -1,7 +1,8 @@
-"""A table as packed rows of codes: what their bits mean. Rows can then lie anywhere, and points are made of a few at a time.
+"""The bit layout of a table whose rows are packed codes. The rows can be stored anywhere and be unpacked a few at a time.
 
-A row has the codes of its quasi-identifiers, of its sensitive values, of what searches look at beside them, the places of its
-true values where codes are bins, its person, and what breaks ties, in as few 64-bit words as their bits need.
+A packed row holds the codes of its quasi-identifiers, of its sensitive values and of the other columns that a search uses; the
+indices of its exact values where codes are bins; its person; and a number that breaks ties. It uses as few 64-bit words as these
+bits need.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ WORD = 1 << 64
 
 @dataclass(frozen=True)
 class Facts:
-    """A `Whole` whose rows are elsewhere."""
+    """Facts about the whole table (see `Whole`), computed without its rows."""
 
     some_missing: tuple[bool, ...] = ()
     deviations: tuple[float, ...] = ()
@@ -39,33 +40,35 @@ class Facts:
 
 @dataclass(frozen=True, eq=False)
 class PackedColumns:
-    """Columns that are points together: the quasi-identifiers, a label, what a method looks at beside them."""
+    """Columns that are decoded together: the quasi-identifiers, the label, or the extra columns that a method uses."""
 
-    role: Literal["quasi", "label", "beside"]
+    role: Literal["quasi", "label", "extra"]
     codings: tuple[Coding, ...]
     weights: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class PackedTable:
-    """A table without its rows."""
+    """Column dictionaries and bit layout of a table whose rows are stored elsewhere."""
 
     rows: int
     held: Mapping[str, Distinct]
-    """By column: its different values. A row's place is that of its value among them, -1 = missing."""
+    """By column: its distinct values. The index of a row is the index of its value among them; -1 = missing."""
     quasi: PackedColumns
     sensitive: tuple[SensitiveColumn, ...]
-    """With the codes of the values."""
+    """The sensitive columns. Their `codes` are the codes of the distinct values, not of the rows."""
     shares: tuple[NDArray[np.float64], ...]
+    """Per sensitive column: the share of each value in the whole table."""
     promise: Promise
     suppress: float
     template: Points
-    """Without rows: axes, weights, objective, and the whole table's facts."""
+    """Points without rows: axes, weights, objective, and the facts about the whole table."""
     label: PackedColumns | None = None
     extra: PackedColumns | None = None
     persons: bool = False
+    """Whether packed rows hold the hash of their person."""
     ordered: bool = False
-    """Whether rows bring what breaks ties."""
+    """Whether packed rows hold a number that breaks ties."""
 
     @property
     def groups(self) -> list[PackedColumns]:
@@ -73,7 +76,7 @@ class PackedTable:
 
     @cached_property
     def _fields(self) -> list[tuple[str, str, int]]:
-        """(what, of which column, how many different codes) of everything in a row; the axes first, then the secrets."""
+        """List (content, column, number of codes) for each field of a packed row: first the axes, then the sensitive columns."""
         fields: list[tuple[str, str, int]] = []
         for group in self.groups:
             fields += [(group.role, coding.axis.name, coding.axis.size) for coding in group.codings]
@@ -81,7 +84,7 @@ class PackedTable:
                 fields += [("sensitive", sensitive_column.name, sensitive_column.values) for sensitive_column in self.sensitive]
         for group in self.groups:
             binned = [coding for coding in group.codings if coding.numbers is not None]
-            fields += [(f"{group.role} place", coding.axis.name, len(coding.codes)) for coding in binned]
+            fields += [(f"{group.role} index", coding.axis.name, len(coding.codes)) for coding in binned]
         fields += [("person", "", WORD)] if self.persons else []
         fields += [("tie", "", WORD)] if self.ordered else []
         return fields
@@ -92,15 +95,15 @@ class PackedTable:
 
     @property
     def words(self) -> int:
-        """Of a row."""
+        """Number of 64-bit words of a row."""
         return int(self.layout.word.max()) + 1
 
     @property
     def person_word(self) -> int:
-        """The word that says whose a row is, and nothing else."""
+        """The index of the word that holds the hash of the row's person and nothing else."""
         return int(self.layout.word[[what for what, _name, _size in self._fields].index("person")])
 
-    # --- rows in
+    # --- packing rows
 
     def pack(
         self,
@@ -108,7 +111,7 @@ class PackedTable:
         persons: NDArray[np.uint64] | None = None,
         ties: NDArray[np.uint64] | None = None,
     ) -> NDArray[np.uint64]:
-        """(rows, words) from the places of the rows' values."""
+        """Pack rows, given the indices of their values, into an array (rows, words)."""
         from kohort.kernels.cuts.routing import put
 
         rows = len(next(iter(indices.values())))
@@ -120,18 +123,18 @@ class PackedTable:
 
     @cached_property
     def _tables(self) -> dict[tuple[str, str], NDArray[np.uint64]]:
-        """What stands in a row for each place; the last entry is for missing."""
+        """By field: the packed code for each index of a value. The last entry is the code of a missing value."""
         tables = {("sensitive", sensitive_column.name): sensitive_column.codes for sensitive_column in self.sensitive}
         for group in self.groups:
             for coding in group.codings:
                 tables[group.role, coding.axis.name] = coding.codes
-                tables[f"{group.role} place", coding.axis.name] = np.arange(len(coding.codes))
+                tables[f"{group.role} index", coding.axis.name] = np.arange(len(coding.codes))
         return {key: table.astype(np.uint64) for key, table in tables.items()}
 
-    # --- points out
+    # --- unpacking rows
 
     def points(self, words: NDArray[np.uint64]) -> Points:
-        """Packed rows as points."""
+        """Unpack rows as points."""
         quasi = self._group(words, self.quasi)
         label, extra = (None if group is None else self._group(words, group) for group in (self.label, self.extra))
         return replace(self.template, codes=quasi.codes, exact=quasi.exact, label=label, extra=extra)
@@ -143,11 +146,11 @@ class PackedTable:
         for number, coding in enumerate(group.codings):
             codes[:, number] = self._get(words, group.role, coding.axis.name)
             if coding.numbers is not None:
-                exact[number] = coding.numbers[self._get(words, f"{group.role} place", coding.axis.name).astype(np.int64)]
+                exact[number] = coding.numbers[self._get(words, f"{group.role} index", coding.axis.name).astype(np.int64)]
         return Points(codes, axes, group.weights, exact)
 
     def constraints(self, words: NDArray[np.uint64]) -> Constraints:
-        """The promise bound to packed rows."""
+        """Return the constraints of the promise for these packed rows."""
         sensitive = tuple(
             replace(sensitive_column, codes=self._get(words, "sensitive", sensitive_column.name).astype(np.int64))
             for sensitive_column in self.sensitive
@@ -156,7 +159,7 @@ class PackedTable:
         return Constraints(self.promise, len(words), sensitive, units, None if self.persons else self.shares, self.suppress)
 
     def nothing(self) -> NDArray[np.uint64]:
-        """No rows."""
+        """Return packed rows: none of them."""
         return np.empty((0, self.words), np.uint64)
 
     def ties(self, words: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -172,7 +175,7 @@ class PackedTable:
 
 
 def facts_of(codings: Sequence[Coding], held: Mapping[str, Distinct]) -> Facts:
-    """Of columns whose different values are known."""
+    """Return the facts about the whole table, computed from the distinct values of its columns."""
     columns = [held[coding.axis.name] for coding in codings]
     deviations = tuple(_deviation(coding, column) for coding, column in zip(codings, columns, strict=True))
     return Facts(tuple(column.some_missing for column in columns), deviations)
@@ -187,12 +190,12 @@ def _deviation(coding: Coding, held: Distinct) -> float:
 
 
 def shares_of(sensitive: Sequence[SensitiveColumn], held: Mapping[str, Distinct]) -> Iterator[NDArray[np.float64]]:
-    """Per sensitive column: the share of each value in the whole table."""
+    """Yield, per sensitive column, the share of each value in the whole table."""
     for sensitive_column in sensitive:
         counts = counts_of(sensitive_column, held[sensitive_column.name])
         yield counts / max(counts.sum(), 1)
 
 
 def counts_of(sensitive_column: SensitiveColumn, held: Distinct) -> NDArray[np.int64]:
-    """How many rows hold each value of a secret, whose codes are those of the values."""
+    """Count the rows of each value of a sensitive column whose `codes` are those of the distinct values."""
     return np.bincount(sensitive_column.codes, held.counts, sensitive_column.values).astype(np.int64)

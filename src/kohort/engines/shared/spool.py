@@ -1,4 +1,4 @@
-"""Rows on disk that do not fit into memory: private files of fixed-width rows, written once and read piece by piece."""
+"""Private files of fixed-width rows that do not fit into memory. They are written once and read in chunks."""
 
 from __future__ import annotations
 
@@ -20,22 +20,25 @@ ROWS_AT_ONCE = 1 << 18
 
 @contextmanager
 def in_scratch(folder: Path) -> Iterator[None]:
-    """Say that it was the scratch folder, not the release, that could not be written."""
+    """Turn an error of the disk into a message about the scratch folder, so that it is not taken for an error of the release."""
     try:
         yield
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else "the disk failed"
         advice = (
-            "Make room there, or set TMPDIR to a folder with more." if error.errno in FULL else "Set TMPDIR to another folder."
+            "Free space there, or set the environment variable TMPDIR to a folder on a larger disk."
+            if error.errno in FULL
+            else "Set the environment variable TMPDIR to another folder."
         )
         raise MachineError(
-            f"What does not fit into memory could not be kept in {folder.parent}: {reason}. {advice} Nothing was published."
+            f"kohort could not write or read temporary files in {folder.parent}: {reason}. {advice} Nothing was published."
         ) from None
 
 
 class Spool(Generic[_Cell]):
-    """A file of (rows, width) cells. Rows are added at its end and read from anywhere. It is open only while it is at work:
-    there may be more of them than a process may have open files.
+    """A file of (rows, width) cells. Rows are appended at the end and can be read from any position.
+
+    The file is open only during a read or a write, because a run may use more spools than a process may have open files.
     """
 
     def __init__(self, path: Path, dtype: type[_Cell], width: int = 1) -> None:
@@ -48,7 +51,7 @@ class Spool(Generic[_Cell]):
         self.rows += len(cells)
 
     def read(self, first: int = 0, last: int | None = None) -> NDArray[_Cell]:
-        """Rows first..last as an array of their own: (rows, width), or (rows) if the width is 1."""
+        """Return the rows from `first` to before `last` as a new array: (rows, width), or (rows) if the width is 1."""
         rows = max(min(self.rows if last is None else last, self.rows) - first, 0)
         if not rows:
             return np.empty(0 if self.width == 1 else (0, self.width), self._dtype)
@@ -58,24 +61,24 @@ class Spool(Generic[_Cell]):
         return cells if self.width == 1 else cells.reshape(rows, self.width)
 
     def chunks(self, rows: int = ROWS_AT_ONCE) -> Iterator[NDArray[_Cell]]:
-        """All rows, some at a time."""
+        """Yield all rows in chunks of at most `rows` rows."""
         for first in range(0, self.rows, rows):
             yield self.read(first, first + rows)
 
     def remove(self) -> None:
-        """Give the room back."""
+        """Delete the file."""
         self._path.unlink(missing_ok=True)
 
 
 class Reader(Generic[_Cell]):
-    """Rows that come in chunks, handed out in whatever numbers they are wanted."""
+    """Reads an iterator of chunks of rows in pieces of any size."""
 
     def __init__(self, chunks: Iterator[NDArray[_Cell]]) -> None:
         self._chunks = chunks
         self._held: NDArray[_Cell] | None = None
 
     def take(self, rows: int) -> NDArray[_Cell]:
-        """The next rows."""
+        """Return the next `rows` rows."""
         parts = [] if self._held is None else [self._held]
         while not parts or sum(map(len, parts)) < rows:
             parts.append(next(self._chunks))

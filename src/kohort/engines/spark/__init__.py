@@ -1,5 +1,5 @@
-"""The Spark engine: rows stay on the cluster; only counts, dictionaries and figures come to the driver. Start with `engine`.
+"""The Spark engine. Rows stay on the cluster; the driver gets only counts, dictionaries and figures. Start with `engine`.
 
-`tasks` is what runs on the workers, `sources` reads tables, `release_folder` writes releases, `release_audit` runs
-the auditor's SQL on Spark.
+`tasks` holds the code that runs on the workers, `sources` reads tables, `release_folder` writes releases, and `release_audit`
+runs the auditor's SQL on Spark.
 """

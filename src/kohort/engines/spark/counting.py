@@ -1,4 +1,4 @@
-"""Frequency sets by one aggregation for all parts of a level."""
+"""Counts the frequency sets of all parts of a level with one aggregation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kohort.engines.spark.tasks import Count, Head
 
 COUNTED = "at bigint, n bigint"
 MOST_COUNTS = 1 << 27
-"""That the driver takes at once: a gigabyte."""
+"""Counts that the driver collects at once: one gigabyte."""
 
 
 class SparkCounting:
@@ -71,6 +71,7 @@ class SparkCounting:
         return np.split(counts.reshape(2, -1), ends[:-1], axis=1)
 
     def _summed(self, tree: CutTree, size: int, count: Count, *, persons: bool = False) -> NDArray[np.int64]:
+        """Return the sum of the counts of all tasks, as an array of this size."""
         counted = self._packed_rows.mapInArrow(spark_tasks.counting(self._head, tree, size, count, persons=persons), COUNTED)
         found = counted.groupBy("at").sum("n").toArrow()
         counts = np.zeros(size, np.int64)

@@ -1,4 +1,4 @@
-"""What the columns of a Spark table hold, each by one aggregation: only different values and figures come to the driver."""
+"""Collects the distinct values of the columns of a Spark table, one aggregation per column. No rows come to the driver."""
 
 from __future__ import annotations
 
@@ -9,34 +9,36 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.encoding.encode import Distinct, comparable, is_missing
-from kohort.engines.spark.session import Batches, telling
+from kohort.engines.spark.session import Batches, carry_errors
 from kohort.errors import RequestError
 from kohort.schema import columns as schema
 
 MOST_VALUES = 5_000_000
-"""Different values of a column that the driver and every task can hold."""
+"""Distinct values of a column that the driver and every task can hold in memory."""
 
 
 @dataclass(frozen=True)
 class DistinctValues:
+    """The distinct values and counts of a table on Spark."""
+
     cells: Any
-    """A table whose columns go by place."""
+    """The table, with its columns named x0, x1, ..."""
     arrow_schema: pa.Schema
     missing: tuple[str, ...]
-    """Texts that stand for nothing."""
+    """Texts that mean a missing value."""
 
     def column(self, name: str) -> str:
-        """How a column of the source is called."""
+        """Return the name that a column of the source has in `cells`."""
         return f"x{self.arrow_schema.names.index(name)}"
 
     def distinct(self, name: str) -> Distinct:
-        """The different values of a column."""
+        """Return the distinct values of a column."""
         counted = self.cells.groupBy(self.column(name)).count()
         found = counted.limit(MOST_VALUES + 1).toArrow()
         if found.num_rows > MOST_VALUES:
             raise RequestError(
-                f"Column {name!r} holds more than {MOST_VALUES:,} different values, which every task would have to hold. "
-                "Round its values, or give it another role."
+                f"Column {name!r} has more than {MOST_VALUES:,} different values. Every Spark task would need all of them in "
+                "memory. Round the values of the column, or give it another role."
             )
         values = comparable(found.column(0), name).cast(self.arrow_schema.field(name).type).combine_chunks()
         counts = found.column(1).to_numpy()
@@ -44,7 +46,7 @@ class DistinctValues:
         return Distinct(name, values.filter(pa.array(~gone)), np.append(counts[~gone], counts[gone].sum()))
 
     def without(self, name: str) -> int:
-        """How many rows have no value in a column."""
+        """Return how many rows have a missing value in a column."""
         arrow_type, missing = self.arrow_schema.field(name).type, self.missing
 
         def run(batches: Batches) -> Batches:
@@ -53,11 +55,11 @@ class DistinctValues:
                 yield pa.record_batch([pa.array([np.count_nonzero(gone)])], names=["n"])
 
         return int(
-            self.cells.select(self.column(name)).mapInArrow(telling(run), "n bigint").agg({"n": "sum"}).collect()[0][0] or 0
+            self.cells.select(self.column(name)).mapInArrow(carry_errors(run), "n bigint").agg({"n": "sum"}).collect()[0][0] or 0
         )
 
     def looks_personal(self, rows: int, name: str) -> str | None:
-        """Why a column may point to persons."""
+        """Return why a column may identify people, or None."""
         from pyspark.sql import functions as f
 
         column = self.column(name)

@@ -1,4 +1,4 @@
-"""A source as the Spark engine holds it: its cells on the cluster, its dictionaries on the driver."""
+"""An encoded source of the Spark engine: its cells are on the cluster, its dictionaries on the driver."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kohort.verification.verify import Proof
 
 @dataclass(frozen=True, eq=False)
 class SparkEncoded:
-    """The source on the cluster, and all that tasks must know of it."""
+    """The source on the cluster, and the information that tasks need about it."""
 
     spark: Any
     """The session."""
@@ -36,52 +36,59 @@ class SparkEncoded:
     values: DistinctValues
     head: Head
     held: ExitStack
-    """What is kept on the executors' disks, as long as this object is used."""
+    """Closing it removes the frames that are stored on the executors' disks. It is closed when this object is no longer used."""
 
     @property
     def schema(self) -> Schema:
         return self.head.schema
 
     def used(self) -> Any:
-        """The columns of the source that tasks need."""
+        """Return the columns of the source that tasks need, named c0, c1, ..."""
         values = self.values
         return values.cells.selectExpr(*(f"{values.column(name)} AS c{number}" for number, name in enumerate(self.head.names)))
 
     def kept(self, frame: Any) -> Any:
-        """On the executors' disks, as long as there is this run."""
+        """Store a frame on the executors' disks until the end of the run."""
         return keep(frame, self.held)
 
 
 def keep(frame: Any, held: ExitStack) -> Any:
-    """A frame on the executors' disks until `held` is closed."""
+    """Store a frame on the executors' disks until `held` is closed."""
     from pyspark import StorageLevel
 
     kept = frame.persist(StorageLevel.DISK_ONLY)
-    held.callback(_let_go, kept)
+    held.callback(_unpersist, kept)
     return kept
 
 
-def _let_go(kept: Any) -> None:
-    """Give the executors' disks back, unless the session has done so already."""
+def _unpersist(kept: Any) -> None:
+    """Remove a frame from the executors' disks. Ignore errors: the session may have ended and removed it already."""
     with suppress(Exception):
         kept.unpersist()
 
 
 def require_publishable(schema: Schema, arrow_schema: pa.Schema) -> None:
-    """Refuse what no task could hand back, before any work is done."""
+    """Raise an error, before any work is done, for columns that Spark tasks cannot return."""
     published = [(name, arrow_schema.field(of).type) for name, of, statistic in schema.published() if statistic == "value"]
     wrong = [(name, one) for name, one in published if pa.types.is_map(one) or pa.types.is_duration(one)]
     if wrong:
         raise RequestError(
-            [f"Column {name!r} is {one}, which cannot be published. Drop it, or make text of it." for name, one in wrong]
+            [
+                f"Column {name!r} has the type {one}, which the spark engine cannot publish. "
+                "Drop the column (--drop), or convert it to text."
+                for name, one in wrong
+            ]
         )
     folded = [name.casefold() for name, _source, _statistic in schema.published()]
     if len(set(folded)) < len(folded):
-        raise RequestError("Columns of the release differ only in upper and lower case, which Spark does not tell apart.")
+        raise RequestError(
+            "Names of columns of the release differ only in upper and lower case, and Spark treats them as the same name. "
+            "Rename or drop one of the columns (--drop)."
+        )
 
 
 def head_of(job: Job, schema: Schema, values: DistinctValues, arrow_schema: pa.Schema) -> Head:
-    """What tasks must know: dictionaries and axes, made from the distinct values of each column."""
+    """Collect the information that tasks need: dictionaries and axes, made from the distinct values of each column."""
     held = {name: values.distinct(name) for name in coded_columns(job)}
     rows = int(next(iter(held.values())).counts.sum())
     columns.require_rows(schema, rows, partial(values.looks_personal, rows))

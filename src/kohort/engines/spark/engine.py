@@ -1,8 +1,12 @@
-"""Rows on a Spark cluster, however many. Only frequency sets, dictionaries and figures come to the driver, never rows.
+"""The Spark engine: processes a table of any size on a cluster. The driver gets frequency sets, dictionaries and figures.
 
-Different values of each column by one aggregation; cuts level by level, each by one aggregation over a broadcast tree; one
-shuffle that brings every part to one task, which does what the other engines do; one more that puts rows into a drawn order.
-The audit's SQL is Spark's.
+The driver never gets rows. The steps of a run:
+
+1. One aggregation per column collects its distinct values.
+2. The table is cut level by level. Each level takes one aggregation, for which every task gets the tree of cuts.
+3. One shuffle brings every part to one task, which groups it as the other engines do.
+4. A second shuffle puts the rows into a random order.
+5. Spark runs the SQL of the audit.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from kohort.engines.spark.encoded import SparkEncoded, head_of, keep, require_pu
 from kohort.engines.spark.partition import SparkPartition
 from kohort.engines.spark.publication import SparkPublication, format_of
 from kohort.engines.spark.release_folder import Folder
-from kohort.engines.spark.session import session_for, speaking_plainly
+from kohort.engines.spark.session import plain_errors, session_for
 from kohort.errors import RequestError
 from kohort.job.job import Job
 from kohort.progress import Progress
@@ -30,7 +34,7 @@ from kohort.tables import tables
 from kohort.tables.locations import Location
 
 ROWS_OF_PART = 1 << 18
-"""Rows that one task takes into memory."""
+"""Rows that one task holds in memory."""
 
 
 class SparkEngine:
@@ -54,7 +58,7 @@ class SparkEngine:
         format_of(target)
         if isinstance(target, Path):
             tables.require_other(target, sources)
-        with speaking_plainly(f"{target} could not be looked at"):
+        with plain_errors(f"{target} could not be checked"):
             self._target = Folder(self._spark, target)
             self._target.require_free(force=force)
 
@@ -71,7 +75,7 @@ class SparkEngine:
                 cells = keep(found.cells, held) if found.is_slow else found.cells
                 values = DistinctValues(cells, found.arrow_schema, schema.missing)
                 require_publishable(schema, found.arrow_schema)
-            with self._progress.step("encode"), self._progress.compiling(), speaking_plainly("Spark failed while encoding"):
+            with self._progress.step("encode"), self._progress.compiling(), plain_errors("Spark failed while encoding"):
                 head = head_of(job, schema, values, found.arrow_schema)
             kept = held.pop_all()
             encoded = SparkEncoded(self._spark, source, found.files, found.file_format, values, head, kept)
@@ -79,20 +83,29 @@ class SparkEngine:
         return encoded
 
     def partition(self, encoded: SparkEncoded) -> SparkPartition:
-        with self._progress.step("partition"), self._progress.compiling(), speaking_plainly("Spark failed while cutting"):
+        with self._progress.step("partition"), self._progress.compiling(), plain_errors("Spark failed while cutting"):
             return SparkPartition.of(encoded, self._job, self._rows_at_once, os.urandom(32))
 
     def publish(self, partitioned: SparkPartition) -> SparkPublication:
         return SparkPublication.of(partitioned, self._job, self._progress)
 
     def _require_suitable(self) -> None:
-        """Refuse what this engine cannot do."""
+        """Raise an error for settings that this engine does not support."""
         job = self._job
         refused = [
-            (job.workload is not None, "A workload is answered in memory. Leave it out"),
-            (job.keep_order, "The rows of a Spark table have no order to keep. Leave keep_order out"),
-            (job.row_order == "given", "The rows of a Spark table have no order. Leave row_order out"),
+            (job.workload is not None, "a workload", "queries are answered in memory", "workload (--workload)"),
+            (job.keep_order, "keep_order", "the rows of a Spark table have no order", "keep_order (--keep-order)"),
+            (
+                job.row_order == "given",
+                "row_order = 'given'",
+                "the rows of a Spark table have no order",
+                "row_order (--row-order)",
+            ),
         ]
-        problems = [f"{what}, or take another engine (--engine memory)." for applies, what in refused if applies]
+        problems = [
+            f"The spark engine cannot use {what}: {why}. Leave out {setting}, or use the memory engine (--engine memory)."
+            for applies, what, why, setting in refused
+            if applies
+        ]
         if problems:
             raise RequestError(problems)

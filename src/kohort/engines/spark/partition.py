@@ -1,4 +1,4 @@
-"""The groups of a table on Spark: cut level by level on the driver, finished part by part in tasks."""
+"""Groups the rows of a table on Spark: the driver chooses the cuts level by level, then tasks group one part each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kohort.engines.shared.method_run import require_parts, require_persons
 from kohort.engines.spark import tasks
 from kohort.engines.spark.counting import SparkCounting
 from kohort.engines.spark.encoded import SparkEncoded
-from kohort.engines.spark.tasks import KEY, PART, TOLD, PartReport
+from kohort.engines.spark.tasks import KEY, PART, REPORT, PartReport
 from kohort.job.job import Job
 from kohort.methods.run import RunSummary
 from kohort.publishing.boxes import Boxes
@@ -25,24 +25,25 @@ from kohort.utility.loss import Sums
 
 @dataclass(frozen=True, eq=False)
 class SparkPartition:
-    """Every row published, with what it was made from, in a drawn order; what each task found."""
+    """The published rows with their original cells, in random order, and the report of each task."""
 
     encoded: SparkEncoded
     released: Any
+    """A Spark frame of the published rows, the original cells and the reports of the tasks."""
     reports: Sequence[PartReport]
     large: Mapping[int, OneCluster]
-    """Parts that are one group, however many rows they have."""
+    """By node: parts that are one cluster, with any number of rows."""
 
     @classmethod
     def of(cls, encoded: SparkEncoded, job: Job, rows_at_once: int, secret: bytes) -> SparkPartition:
-        """`secret` draws the order of the rows."""
+        """Group the rows of an encoded source. The random order of the rows is derived from `secret`."""
         work, packed = _SparkWork(encoded, job, rows_at_once), encoded.head.packed
         tree, large, whole = CutTree.root(packed.rows), dict[int, OneCluster](), True
         if packed.rows > rows_at_once and not (job.algorithm.in_blocks and packed.rows <= 2 * job.block):
             (tree, large), whole = work.cut(), False
         boxes = {node: cluster.finished(packed)[0] for node, cluster in large.items()}
         released = encoded.kept(work.finished(tree, boxes, secret, whole=whole))
-        found = released.where(f"{TOLD} IS NOT NULL").select(TOLD).collect()
+        found = released.where(f"{REPORT} IS NOT NULL").select(REPORT).collect()
         reports = [pickle.loads(row[0]) for row in found]  # noqa: S301 - our own tasks wrote it
         errors = [report.error for report in reports if report.error is not None]
         if errors:
@@ -50,7 +51,7 @@ class SparkPartition:
         return cls(encoded, released, reports, large)
 
     def summed(self, job: Job) -> tuple[Sums, RunSummary, bool]:
-        """The figures of all parts, and whether the suppressed rows can be published as one group of `*`."""
+        """Return the figures of all parts, and whether the suppressed rows can be published as one group of `*`."""
         packed = self.encoded.head.packed
         sums = [report.sums for report in self.reports if report.sums is not None]
         sums += [cluster.finished(packed)[1] for cluster in self.large.values()]
@@ -69,24 +70,26 @@ class SparkPartition:
 
 @dataclass(frozen=True)
 class _SparkWork:
+    """One run of the partition step."""
+
     encoded: SparkEncoded
     job: Job
     rows_at_once: int
 
     def cut(self) -> tuple[CutTree, dict[int, OneCluster]]:
-        """The tree of parts, and those that are one group already, however large."""
+        """Return the tree of parts, and the parts that are already one cluster, with any number of rows."""
         from pyspark import StorageLevel
 
         job, head = self.job, self.encoded.head
         packed = head.packed
         constraints = packed.constraints(packed.nothing())
-        require_parts(job, constraints, "spark", f"The table ({packed.rows:,} rows) is too large for one task.")
+        require_parts(job, constraints, "spark", f"The table has {packed.rows:,} rows, which are too many for one Spark task.")
         needed = int(packed.layout.word[: len(packed.quasi.codings) + len(packed.sensitive)].max()) + 1
         needed = max(needed, packed.person_word + 1) if packed.persons else needed
         largest = max(self.rows_at_once, job.block if job.algorithm.in_blocks else 1)
         names = ", ".join(f"{name} bigint" for name in head.word_names[:needed])
         packed_rows = self.encoded.used().mapInArrow(tasks.packing(head, needed), names)
-        if packed.persons:  # the rows of a person side by side
+        if packed.persons:  # all rows of a person follow one another in one partition
             person = head.word_names[packed.person_word]
             packed_rows = packed_rows.repartition(person).sortWithinPartitions(person)
         packed_rows = packed_rows.persist(StorageLevel.DISK_ONLY)
@@ -99,11 +102,11 @@ class _SparkWork:
         return tree, self._one_clusters(tree, [int(node) for node in tree.parts if tree.rows[node] > largest])
 
     def _one_clusters(self, tree: CutTree, nodes: Sequence[int]) -> dict[int, OneCluster]:
-        """Parts that no cut makes smaller, where that is all there is to do."""
+        """Return the parts, of those that cannot be cut, that need no further work because they are one cluster."""
         head = self.encoded.head
         clusters = {node: OneCluster(head.packed, head.schema) for node in nodes}
         if nodes:
-            found = self.encoded.used().mapInArrow(tasks.clustering(head, tree, tuple(nodes)), f"{TOLD} binary").collect()
+            found = self.encoded.used().mapInArrow(tasks.clustering(head, tree, tuple(nodes)), f"{REPORT} binary").collect()
             for row in found:
                 for node, cluster in pickle.loads(row[0]).items():  # noqa: S301 - our own tasks wrote it
                     clusters[node].merge(cluster)
@@ -111,7 +114,7 @@ class _SparkWork:
         return {node: cluster for node, cluster in clusters.items() if done or cluster.is_one_point}
 
     def finished(self, tree: CutTree, boxes: Mapping[int, Boxes], secret: bytes, *, whole: bool) -> Any:
-        """Every row published, with what it was made from, in a drawn order."""
+        """Return a frame of the published rows with their original cells, in random order."""
         from pyspark.sql.pandas.types import from_arrow_schema
         from pyspark.sql.types import LongType, StructType
 

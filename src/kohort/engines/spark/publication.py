@@ -1,4 +1,4 @@
-"""A release of the Spark engine: its rows stay on the cluster, and are written and audited there."""
+"""The release of the Spark engine. Its rows stay on the cluster, where they are written and audited."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from kohort.engines.spark.encoded import SparkEncoded
 from kohort.engines.spark.partition import SparkPartition
 from kohort.engines.spark.release_audit import audited
 from kohort.engines.spark.release_folder import Folder
-from kohort.engines.spark.session import speaking_plainly
-from kohort.engines.spark.tasks import SUPPRESSED_GROUP, TOLD
+from kohort.engines.spark.session import plain_errors
+from kohort.engines.spark.tasks import REPORT, SUPPRESSED_GROUP
 from kohort.errors import RequestError
 from kohort.job.job import Job
 from kohort.progress import Progress
@@ -39,19 +39,19 @@ class SparkPublication:
 
     encoded: SparkEncoded
     rows: Any
-    """The published rows, with what they were made from: columns by number."""
+    """The published rows (r0, r1, ...) with their original cells."""
     proof: Proof
     result: Result
     _progress: Progress
 
     @classmethod
     def of(cls, partition: SparkPartition, job: Job, progress: Progress) -> SparkPublication:
-        """The rows that are published, and how much is lost."""
+        """Select the rows to publish and measure the information loss."""
         encoded, head, packed = partition.encoded, partition.encoded.head, partition.encoded.head.packed
-        with progress.step("publish"), speaking_plainly("Spark failed while publishing"):
+        with progress.step("publish"), plain_errors("Spark failed while publishing"):
             sums, summary, suppressed_group = partition.summed(job)
             whole = next((report.whole for report in partition.reports if report.whole), None)
-            published_only = f"{TOLD} IS NULL" + ("" if suppressed_group else f" AND NOT {SUPPRESSED_GROUP}")
+            published_only = f"{REPORT} IS NULL" + ("" if suppressed_group else f" AND NOT {SUPPRESSED_GROUP}")
             rows = partition.released.where(published_only)
             stays = whole.suppressed_group is not None if whole else suppressed_group and job.suppressed == "star"
             published = packed.rows - (0 if stays else summary.suppressed)
@@ -74,26 +74,38 @@ class SparkPublication:
         return cls(encoded, rows, proof, result, progress)
 
     def labels(self) -> NDArray[np.int64]:
-        raise RequestError("The clusters of single rows stay on the cluster. Take the memory engine to see them.")
+        raise RequestError(
+            "The spark engine does not return the group of each row: the rows stay on the Spark cluster. "
+            "Use the memory engine (--engine memory)."
+        )
 
     def aligned(self) -> AlignedTables:
-        raise RequestError("What a release is good for is measured in memory. Measure a sample of the table there.")
+        raise RequestError(
+            "The utility of a release cannot be measured with the spark engine. "
+            "Anonymize a sample of the table with the memory engine (--engine memory) and measure that."
+        )
 
     def preview(self, rows: NDArray[np.int64]) -> tuple[pa.Table, pa.Table]:
         del rows
-        raise RequestError("The rows of a Spark table have no numbers by which to show them. Take the memory engine.")
+        raise RequestError(
+            "The spark engine cannot show single rows before and after: rows of a Spark table have no row numbers. "
+            "Use the memory engine (--engine memory)."
+        )
 
     def explain(self, progress: Progress) -> dict[str, Any]:
         del progress
-        raise RequestError("Cuts are explained in memory only. Take the memory engine (--engine memory).")
+        raise RequestError(
+            "The spark engine cannot explain the groups (--explain). "
+            "Use the memory engine (--engine memory), or leave out explain."
+        )
 
     def release_table(self) -> tuple[Any, Evidence]:
         from pyspark import StorageLevel
 
-        with speaking_plainly("Spark failed while publishing"):
+        with plain_errors("Spark failed while publishing"):
             with self._progress.step("publish"):
-                # A table of its own: it neither leads back to what it was made from, nor is it ever made again from a source that
-                # may have changed since.
+                # A checkpoint cuts the link to the source: the original cells cannot be reached through the release, and Spark
+                # never computes the release again from a source that may have changed.
                 release = self._named(self.rows).localCheckpoint(storageLevel=StorageLevel.DISK_ONLY)
             with self._progress.step("audit"):
                 evidence = self._audited(release, self._shown_rows())
@@ -103,18 +115,18 @@ class SparkPublication:
     def release_file(self, target: Location, force: bool) -> Evidence:
         file_format = format_of(target, self.encoded.file_format)
         with ExitStack() as stack:
-            stack.enter_context(speaking_plainly(f"{target} could not be written"))
+            stack.enter_context(plain_errors(f"{target} could not be written"))
             folder = Folder(self.encoded.spark, target)
             folder.require_other(self.encoded.source.given, self.encoded.read_from)
-            place = stack.enter_context(folder.staged(force=force))
+            staged = stack.enter_context(folder.staged(force=force))
             with self._progress.step("publish"):
                 proven = self._as_text() if file_format.holds_text else self._shown_rows()
                 release = self._named(proven)
                 if file_format.holds_text and len(release.columns) == 1:
-                    release = release.fillna("")  # in a lone column a missing cell is written "": an empty line would be no row
-                release.write.format(file_format.spark_source).options(**file_format.spark_write_options()).save(place)
+                    release = release.fillna("")  # an empty line would not be read as a row, so a missing cell is written as ""
+                release.write.format(file_format.spark_source).options(**file_format.spark_write_options()).save(staged)
             with self._progress.step("audit"):
-                evidence = self._audited(self._read_back(place, file_format), proven)
+                evidence = self._audited(self._read_back(staged, file_format), proven)
                 require_passed(evidence)
         return evidence
 
@@ -122,15 +134,15 @@ class SparkPublication:
         return [name for name, _source, _statistic in self.encoded.schema.published()]
 
     def _named(self, rows: Any) -> Any:
-        """Only what is published, under its name."""
+        """Return only the published columns, under their own names."""
         return rows.select(*(rows[f"r{number}"].alias(name) for number, name in enumerate(self._names())))
 
     def _shown_rows(self) -> Any:
-        """The rows as they are published, columns by place."""
+        """Return the published columns, named r0, r1, ..."""
         return self.rows.select(*(f"r{number}" for number in range(len(self._names()))))
 
     def _as_text(self) -> Any:
-        """The same with every column as the text that a CSV file holds."""
+        """Return the published columns, named r0, r1, ..., as the texts of a CSV file."""
         from pyspark.sql.types import StringType, StructField, StructType
 
         names = [f"r{number}" for number in range(len(self._names()))]
@@ -138,21 +150,22 @@ class SparkPublication:
         types = release_schema(self.encoded.schema, self.encoded.head.arrow_schema).types
         return self._shown_rows().mapInArrow(tasks.to_text(types), arrow_schema)
 
-    def _read_back(self, place: str, file_format: FileFormat) -> Any:
+    def _read_back(self, folder: str, file_format: FileFormat) -> Any:
+        """Read the release that was written to a folder."""
         names = self._names()
         reader = self.encoded.spark.read.format(file_format.spark_source).options(**file_format.spark_read_options(len(names)))
         if file_format.holds_text:
             from pyspark.sql.types import StringType, StructField, StructType
 
             reader = reader.schema(StructType([StructField(name, StringType()) for name in names]))
-        return reader.load(sources.escaped(place))
+        return reader.load(sources.escaped(folder))
 
     def _audited(self, release: Any, proven: Any) -> Evidence:
         return audited(self.proof, self._names(), release, self.rows, proven)
 
 
 def _class_sizes(rows: Any, schema: Schema, what: str) -> Counted:
-    """By what is counted in a class."""
+    """Return the sizes of the published groups. `what` is the SQL expression that is counted in a group."""
     from pyspark.sql import functions as f
 
     by = [f"r{number}" for number, (_n, _s, statistic) in enumerate(schema.published()) if statistic != "value"]
@@ -163,11 +176,14 @@ def _class_sizes(rows: Any, schema: Schema, what: str) -> Counted:
 
 
 def format_of(target: Location, source: FileFormat | None = None) -> FileFormat:
-    """The format of a release that Spark is to write."""
+    """Return the format in which Spark writes a release to this target."""
     file_format = tables.format_of(Path(target), source)
     if file_format.spark_source is None:
         writable = [known for known in FORMATS.values() if known().spark_source is not None]
         writable.sort(key=lambda known: known().holds_text)  # formats with types first
         titles, suffixes = (" or ".join(texts) for texts in zip(*((one.title, one.suffixes[0]) for one in writable), strict=True))
-        raise RequestError(f"Spark writes folders of {titles} files. Name the release {suffixes}.")
+        raise RequestError(
+            f"{target} has a file format that the spark engine cannot write. It writes folders of {titles} files. "
+            f"Choose a name that ends with {suffixes}."
+        )
     return file_format

@@ -1,4 +1,4 @@
-"""The audit of a release in SQL on Spark: of the table that is handed over, beside what each row was made from."""
+"""Audits a release in SQL on Spark: the release as it is delivered, compared with the original cells of each row."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from kohort.auditor.promise_checks import tree_rows
 from kohort.verification.verify import Proof
 
 VIEWS = re.compile(r"'(?:[^'\\]|\\.|'')*'|\b(?:FROM|JOIN) (?:release|matched|\w+_tree)\b")
-"""A literal, or a view that is named."""
+"""Matches a text literal, or the name of a view after FROM or JOIN."""
 
 
 def audited(proof: Proof, names: Sequence[str], release: Any, rows: Any, proven: Any) -> Evidence:
-    """What the auditor finds in `release`, which has these columns; `rows` are the same ones, unordered, with their originals.
+    """Return the findings of the auditor in `release`, whose columns are `names`.
 
-    `proven` is what must stand in the release, row for row: its columns as they are handed over.
+    `rows` are the same rows in any order, with their original cells. `proven` are the rows that the release must contain, exactly
+    as they are delivered.
     """
-    places = release.toDF(*(f"r{number}" for number in range(len(release.columns))))
+    numbered = release.toDF(*(f"r{number}" for number in range(len(release.columns))))
     by_name = {name: f"r{number}" for number, name in enumerate(names)}
     aliases = proof.claims.view_columns.aliases
     shown = [_shown(alias, by_name[name]) for alias, name in aliases.items()]
@@ -33,22 +34,25 @@ def audited(proof: Proof, names: Sequence[str], release: Any, rows: Any, proven:
         if (value_distance := proof.value_distances.get(name)) and value_distance.tree
     }
     spark = release.sparkSession
-    views = {"release": places.selectExpr(*shown), "matched": rows.selectExpr(*shown, *originals)}
+    views = {"release": numbered.selectExpr(*shown), "matched": rows.selectExpr(*shown, *originals)}
     for alias, tree in trees.items():
         views[f"{alias}_tree"] = spark.createDataFrame(list(tree_rows(tree)), "value string, node bigint, weight double")
     with _viewed(spark, views) as run:
         evidence = proof.ask(run, list(release.columns), None)
-    return replace(evidence, checks=(*evidence.checks, _written(places, proven)))
+    return replace(evidence, checks=(*evidence.checks, _written(numbered, proven)))
 
 
 def _shown(alias: str, column: str) -> str:
-    """Quasi-identifiers are compared as the text they were published as."""
+    """Return the SQL for a column of a view. Quasi-identifiers are compared as their published text."""
     return f"CAST({column} AS STRING) AS {alias}" if alias.startswith("q") else f"{column} AS {alias}"
 
 
 @contextmanager
 def _viewed(spark: Any, views: Mapping[str, Any]) -> Iterator[Run]:
-    """A function that runs SQL on views. Others of the same session may have some of the same name, or audit something too."""
+    """Yield a function that runs SQL on these views.
+
+    The views get a random suffix, because the session may have views of the same names, or run another audit at the same time.
+    """
     suffix = f"_kohort_{secrets.token_hex(8)}"
 
     def run(sql: str) -> list[tuple[Any, ...]]:
@@ -62,12 +66,12 @@ def _viewed(spark: Any, views: Mapping[str, Any]) -> Iterator[Run]:
         yield run
 
 
-def _written(places: Any, proven: Any) -> Check:
-    """Whether what is handed over is, row for row in any order, what was proven."""
+def _written(release: Any, proven: Any) -> Check:
+    """Check that the delivered rows are exactly the proven rows, in any order."""
     from pyspark.sql import functions as f
 
     names = proven.columns
-    both = places.select(*names).withColumn("d", f.lit(1)).unionByName(proven.withColumn("d", f.lit(-1)))
+    both = release.select(*names).withColumn("d", f.lit(1)).unionByName(proven.withColumn("d", f.lit(-1)))
     wrong = both.groupBy(*names).agg(f.sum("d").alias("d")).where("d <> 0").agg(f.sum(f.abs("d"))).collect()[0][0] or 0
-    meaning = "rows of the release as it is handed over that are not the proven ones, or are missing"
+    meaning = "rows that are in the written release but were not proven, or were proven but are not in it"
     return Check("written", 0, int(wrong), "pass" if wrong == 0 else "fail", meaning)

@@ -1,7 +1,8 @@
-"""Tables that Spark reads: files that this machine sees too, addresses, tables by name, data frames.
+"""Reads tables with Spark: files that this machine can read too, addresses, Spark tables by name, and data frames.
 
-Most formats are read by kohort's own reader, in Spark's tasks. Spark's CSV reader would read a row that is cut short as a shorter
-row, and the columns of a second file in the order of the first. Spark reads formats that are `is_read_by_spark`: Parquet.
+kohort's own reader reads most formats, inside Spark's tasks. Spark's CSV reader would accept a truncated row as a shorter row,
+and would read the columns of the second file in the order of the first. Spark itself reads the formats with `is_read_by_spark`:
+Parquet.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.engines.spark import release_folder as spark_folders
-from kohort.engines.spark.session import Batches, speaking_plainly, telling
+from kohort.engines.spark.session import Batches, carry_errors, plain_errors
 from kohort.errors import RequestError, listed
 from kohort.tables import streams, tables
 from kohort.tables.files import file_sets
@@ -26,48 +27,48 @@ from kohort.tables.tables import FORMATS, FileFormat, Source
 
 ZONE = "spark.sql.session.timeZone"
 WILD = re.compile(r"([\\*?\[\]{}])")
-ELSE = "or take another engine (--engine)."
+OR_OTHER_ENGINE = "or use another engine (--engine)."
 
 
 @dataclass(frozen=True)
 class SparkTable:
-    """A table whose columns go by place, as x0, x1, ...: names can hold anything, and Spark does not tell Age from age."""
+    """A table on Spark. Its columns are named x0, x1, ...: own names may contain any character, and Spark ignores their case."""
 
     cells: Any
     arrow_schema: pa.Schema
     """The columns' own names, and their types."""
     file_format: FileFormat | None = None
-    """Of files."""
+    """The format of the files; None for tables and data frames."""
     files: tuple[str, ...] = ()
-    """That it is read from, as far as Spark tells."""
+    """The files that the table is read from, if Spark reports them."""
     is_slow: bool = False
-    """Whether it is better read once and kept."""
+    """Whether reading is slow, so that the cells should be read once and stored."""
 
 
 def is_spark_frame(source: Any) -> bool:
-    """Whether something is a table of Spark's, without importing Spark."""
+    """Return whether an object is a Spark data frame, without importing Spark."""
     return type(source).__module__.startswith("pyspark.sql") and hasattr(source, "sparkSession")
 
 
 def read(spark: Any, source: Source) -> SparkTable:
-    """A table that was named or given."""
-    with speaking_plainly("The table could not be read by Spark"):
+    """Read a file, folder, address, Spark table or data frame with Spark."""
+    with plain_errors("Spark could not read the table"):
         if is_spark_frame(source.given):
             return _of_frame(source.given)
-        place = source.location
-        if place is None:  # a data frame is in memory already
+        path = source.location
+        if path is None:  # a data frame is in memory already
             return _of_table(spark, source.read())
-        if isinstance(place, str):
-            return _at_address(spark, place)
-        if "/" not in str(place) and not place.exists() and not tables.format_named(place) and _is_table(spark, str(place)):
-            return _of_frame(spark.table(str(place)))
+        if isinstance(path, str):
+            return _at_address(spark, path)
+        if "/" not in str(path) and not path.exists() and not tables.format_named(path) and _is_table(spark, str(path)):
+            return _of_frame(spark.table(str(path)))
         source_files = source.source_files
         by_spark = source_files[0].file_format.is_read_by_spark
-        return _by_spark(spark, source_files, place) if by_spark else _of_source_files(spark, source_files)
+        return _by_spark(spark, source_files, path) if by_spark else _of_source_files(spark, source_files)
 
 
 def _is_table(spark: Any, name: str) -> bool:
-    """Whether Spark has a table of this name; what cannot be one is none."""
+    """Return whether Spark has a table of this name; False for a name that Spark cannot parse."""
     from pyspark.errors import ParseException
 
     try:
@@ -80,13 +81,16 @@ def _of_frame(frame: Any, file_format: FileFormat | None = None) -> SparkTable:
     from pyspark.sql.types import StringType
 
     if frame.isStreaming:
-        raise RequestError("A release is made of a table that stands still, not of a stream. Write the stream's rows to a table.")
+        raise RequestError(
+            "The data frame is a stream. kohort needs a table that does not change. "
+            "Write the stream to a table and anonymize that table."
+        )
     _require_arrow(frame)
     tables.require_distinct(frame.columns)
-    arrow_schema = pa.schema([(field.name, _plain(field.type)) for field in frame.limit(0).toArrow().schema])
-    cells = frame.toDF(*_by_place(arrow_schema))
+    arrow_schema = pa.schema([(field.name, _plain_type(field.type)) for field in frame.limit(0).toArrow().schema])
+    cells = frame.toDF(*_by_index(arrow_schema))
     texts = [field for field in cells.schema if isinstance(field.dataType, StringType)]
-    # Texts that a collation takes for equal are different texts.
+    # A collation may treat different texts as equal. kohort compares the texts themselves.
     collated = {field.name: cells[field.name].cast(StringType()) for field in texts if field.dataType != StringType()}
     return SparkTable(
         cells.withColumns(collated), _with_zone(frame.sparkSession, arrow_schema), file_format, tuple(frame.inputFiles())
@@ -97,25 +101,30 @@ def _of_table(spark: Any, table: pa.Table) -> SparkTable:
     from pyspark.sql.pandas.types import from_arrow_schema
 
     _require_types(table.schema, pa.types.is_unsigned_integer)
-    # Else a time without a zone would become a moment in the session's.
+    # Otherwise Spark would read a time without a time zone as a time in the zone of the session.
     found = _of_frame(spark.createDataFrame(table, schema=from_arrow_schema(table.schema, prefer_timestamp_ntz=True)))
     return replace(found, arrow_schema=_own_zones(table.schema, found.arrow_schema))
 
 
 def _require_arrow(frame: Any) -> None:
-    """Refuse what cannot come here at all."""
+    """Raise an error for columns whose types Arrow does not have."""
     from pyspark.sql import types
 
     names = ("CalendarIntervalType", "YearMonthIntervalType", "VariantType")
     foreign = tuple(getattr(types, name) for name in names if hasattr(types, name))
     wrong = [field for field in frame.schema if isinstance(field.dataType, foreign)]
     if wrong:
-        problems = [f"Column {field.name!r} is {field.dataType.simpleString()}, which only Spark knows." for field in wrong]
-        raise RequestError([f"{problem} Leave it out of the data frame, or make text of it." for problem in problems])
+        raise RequestError(
+            [
+                f"Column {field.name!r} has the type {field.dataType.simpleString()}, which exists only in Spark. "
+                "Remove the column from the data frame, or convert it to text."
+                for field in wrong
+            ]
+        )
 
 
 def _with_zone(spark: Any, arrow_schema: pa.Schema) -> pa.Schema:
-    """Spark's moments are told on the clock of its session."""
+    """Return the schema with the session's time zone for columns with a time zone: Spark shows them in that zone."""
     moments = [field.name for field in arrow_schema if pa.types.is_timestamp(field.type) and field.type.tz is not None]
     if not moments:
         return arrow_schema
@@ -124,46 +133,50 @@ def _with_zone(spark: Any, arrow_schema: pa.Schema) -> pa.Schema:
         pc.local_timestamp(pa.scalar(0, arrow_type))
     except pa.ArrowException:
         raise RequestError(
-            f"The session's time zone {arrow_type.tz} is not known here. Set {ZONE} to one such as UTC or Europe/Berlin."
+            f"The Spark session has the time zone {arrow_type.tz}, which is not in the time zone database of this machine. "
+            f"Set {ZONE} to a known zone, for example UTC or Europe/Berlin."
         ) from None
     return pa.schema([(field.name, arrow_type if field.name in moments else field.type) for field in arrow_schema])
 
 
 def _own_zones(own: pa.Schema, found: pa.Schema) -> pa.Schema:
-    """Spark knows moments, not the zone in which a column tells them. What it made a moment of is one of its session's."""
+    """Return the schema with the time zones of the source, which Spark does not store.
 
-    def kind(mine: pa.DataType, its: pa.DataType) -> pa.DataType:
-        return mine if pa.types.is_timestamp(its) and (mine.tz is None) == (its.tz is None) else its
+    If Spark has read a time without a zone as a time with one, the column keeps the zone of the session.
+    """
 
-    return pa.schema([(mine.name, kind(mine.type, its.type)) for mine, its in zip(own, found, strict=True)])
+    def type_of(source: pa.DataType, spark: pa.DataType) -> pa.DataType:
+        return source if pa.types.is_timestamp(spark) and (source.tz is None) == (spark.tz is None) else spark
+
+    return pa.schema([(source.name, type_of(source.type, spark.type)) for source, spark in zip(own, found, strict=True)])
 
 
-def _by_place(arrow_schema: pa.Schema) -> list[str]:
+def _by_index(arrow_schema: pa.Schema) -> list[str]:
     return [f"x{number}" for number in range(len(arrow_schema))]
 
 
-def _plain(arrow_type: pa.DataType) -> pa.DataType:
-    """A type as files have it: Spark's texts come in any of three, and nothing at all is a type too."""
+def _plain_type(arrow_type: pa.DataType) -> pa.DataType:
+    """Return the type as files have it: one type for text, of which Arrow has three, and for columns without any value."""
     arrow_type = arrow_type.value_type if pa.types.is_dictionary(arrow_type) else arrow_type
     texts = pa.types.is_large_string, pa.types.is_string_view, pa.types.is_null
     return pa.string() if any(test(arrow_type) for test in texts) else arrow_type
 
 
-# --- files that this machine sees
+# --- files that this machine can read
 
 
 def _of_source_files(spark: Any, source_files: Sequence[SourceFile]) -> SparkTable:
-    """Each file by one task."""
+    """Read files with kohort's own reader, one task per file."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     schema = streams.of_source_files(source_files).schema
     tables.require_distinct(schema.names)
-    arrow_schema = pa.schema([(field.name, _plain(field.type)) for field in schema])
+    arrow_schema = pa.schema([(field.name, _plain_type(field.type)) for field in schema])
     _require_types(arrow_schema, pa.types.is_unsigned_integer)
-    columns = from_arrow_schema(pa.schema(list(zip(_by_place(arrow_schema), arrow_schema.types, strict=True))))
+    columns = from_arrow_schema(pa.schema(list(zip(_by_index(arrow_schema), arrow_schema.types, strict=True))))
     numbers = spark.range(0, len(source_files), 1, len(source_files))
     return SparkTable(
-        numbers.mapInArrow(telling(_reading(source_files, arrow_schema)), columns),
+        numbers.mapInArrow(carry_errors(_reading(source_files, arrow_schema)), columns),
         arrow_schema,
         source_files[0].file_format,
         _uris(source_files),
@@ -171,31 +184,35 @@ def _of_source_files(spark: Any, source_files: Sequence[SourceFile]) -> SparkTab
     )
 
 
-def _reading(source_files: Sequence[SourceFile], wanted: pa.Schema) -> Callable[[Batches], Batches]:
-    names = _by_place(wanted)
+def _reading(source_files: Sequence[SourceFile], arrow_schema: pa.Schema) -> Callable[[Batches], Batches]:
+    """Return a task that reads the files whose numbers it gets."""
+    names = _by_index(arrow_schema)
 
     def run(batches: Batches) -> Batches:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                for rows in streams.read_source_file(source_files[number], wanted):
+                for rows in streams.read_source_file(source_files[number], arrow_schema):
                     yield pa.record_batch(rows.columns, names=names)
 
     return run
 
 
-def _by_spark(spark: Any, source_files: Sequence[SourceFile], place: Path) -> SparkTable:
-    """By Spark's own reader, after a check of the files' columns."""
+def _by_spark(spark: Any, source_files: Sequence[SourceFile], path: Path) -> SparkTable:
+    """Check the columns of the files and read them with Spark's own reader."""
     own = streams.of_source_files(source_files).schema
     tables.require_distinct(own.names)
     _require_types(own)
     folded = [name.casefold() for name in own.names]
     twins = [name for name in own.names if folded.count(name.casefold()) > 1]
     if twins:
-        raise RequestError(f"Columns {listed(twins)} differ only in case, which Spark does not tell apart. Rename one, {ELSE}")
+        raise RequestError(
+            f"The names of the columns {listed(twins)} differ only in upper and lower case, and Spark treats them as the same. "
+            f"Rename one, {OR_OTHER_ENGINE}"
+        )
     file_format = source_files[0].file_format
     reader = spark.read.format(file_format.spark_source)
-    if file_sets.is_many(place):
-        reader = reader.option("basePath", escaped(str(file_sets.base_of(place).absolute())))
+    if file_sets.is_many(path):
+        reader = reader.option("basePath", escaped(str(file_sets.base_of(path).absolute())))
     frame = _keys_as_text(
         reader, [escaped(str(source_file.path.absolute())) for source_file in source_files], set(source_files[0].keys)
     )
@@ -204,12 +221,13 @@ def _by_spark(spark: Any, source_files: Sequence[SourceFile], place: Path) -> Sp
 
 
 def _require_types(schema: pa.Schema, *more: Callable[[pa.DataType], bool]) -> None:
-    """Refuse what Spark has no type for, before it says so in its own words; its Parquet reader finds one for more of them."""
+    """Raise an error for types that Spark does not have. `more` are further such types: Spark's Parquet reader converts some."""
     unknown = _is_nanoseconds, pa.types.is_time, pa.types.is_decimal256, pa.types.is_duration, *more
     wrong = [field for field in schema if any(test(field.type) for test in unknown)]
     if wrong:
         problems = [
-            f"Column {field.name!r} is {field.type}, which Spark does not know. Write it as another type, {ELSE}"
+            f"Column {field.name!r} has the type {field.type}, which Spark does not support. "
+            f"Save it with another type, {OR_OTHER_ENGINE}"
             for field in wrong
         ]
         raise RequestError(problems)
@@ -220,7 +238,7 @@ def _is_nanoseconds(arrow_type: pa.DataType) -> bool:
 
 
 def _keys_as_text(reader: Any, paths: Sequence[str], keys: Collection[str]) -> Any:
-    """The files at these paths. A folder named `zip=01` means the text 01, not a number."""
+    """Read the files at these paths. Values from folder names are text: the folder `zip=01` means the text 01, not a number."""
     from pyspark.sql.types import StringType, StructField, StructType
 
     frame = reader.load(list(paths))
@@ -231,7 +249,11 @@ def _keys_as_text(reader: Any, paths: Sequence[str], keys: Collection[str]) -> A
 
 
 def escaped(path: str) -> str:
-    """A path as Spark reads names: marks of patterns stand for themselves."""
+    r"""Escape the pattern characters of a path, so that Spark reads them literally.
+
+    >>> print(escaped("x[1].parquet"))
+    x\[1\].parquet
+    """
     return WILD.sub(r"\\\1", path)
 
 
@@ -245,13 +267,13 @@ def _uris(source_files: Sequence[SourceFile]) -> tuple[str, ...]:
 def _at_address(spark: Any, address: str) -> SparkTable:
     names = spark_folders.files_at(spark, address)
     if not names:
-        raise RequestError(f"There is no table at {address}. Check its name and folder.")
+        raise RequestError(f"There are no files at {address}. Check the address.")
     found = next(filter(None, (tables.format_named(Path(name)) for name in [address, *names])), None)
     if found is None or not found.is_read_by_spark:
         readable = " or ".join(file_format.title for file_format in FORMATS.values() if file_format.is_read_by_spark)
         raise RequestError(
-            f"{address} does not hold {readable}, which is all that is read from an address. Write it as {readable}, or read it "
-            "with Spark and give the data frame."
+            f"The files at {address} are not {readable}, the only format that kohort reads from an address. "
+            f"Save the table as {readable}, or read it with Spark and pass the data frame to kohort.anonymize."
         )
     file_format = found()
     reader = spark.read.format(file_format.spark_source).option("mergeSchema", "true")

@@ -1,6 +1,6 @@
-"""What executors do with rows: pack, route and count them, and finish a part. Arrow in, Arrow out; needs only the package.
+"""The tasks of the executors: pack rows, assign them to parts, count them, and group a part. Input and output are Arrow tables.
 
-Everything here gives the same again for the same rows: a task whose executor dies is run once more somewhere else.
+Every task gives the same result for the same rows, because Spark runs a task again on another executor if its executor fails.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kohort.engines.shared.cut_tree import CutTree
 from kohort.engines.shared.method_run import partition_part, partition_whole
 from kohort.engines.shared.packed_table import PackedTable
 from kohort.engines.shared.persons import whole_persons
-from kohort.engines.spark.session import Batches, telling
+from kohort.engines.spark.session import Batches, carry_errors
 from kohort.errors import KohortError, MachineError
 from kohort.job.job import Job
 from kohort.methods import Partition
@@ -38,25 +38,25 @@ from kohort.tables.tables import as_text
 from kohort.utility.loss import Sums, sums_of
 from kohort.verification.verify import Proof
 
-PART, KEY, SUPPRESSED_GROUP, TOLD = "kohort_part", "kohort_key", "kohort_star", "kohort_told"
+PART, KEY, SUPPRESSED_GROUP, REPORT = "kohort_part", "kohort_key", "kohort_suppressed", "kohort_report"
 DENSE = 1 << 22
-"""Counts that a task keeps in one array; beyond, each batch gives its own."""
+"""The most counts that a task sums over all its batches. If there are more, it returns the counts of each batch."""
 
 
 @dataclass(frozen=True)
 class Head:
-    """A table without its rows, as every task knows it."""
+    """The information about a table that every task needs: settings, dictionaries and bit layout, without rows."""
 
     job: Job
     schema: Schema
     packed: PackedTable
     proof: Proof
     names: tuple[str, ...]
-    """The columns of the source that are used, in the order in which tasks get them: as c0, c1, ..."""
+    """The columns of the source that are used. Tasks get them in this order, named c0, c1, ..."""
     arrow_schema: pa.Schema
 
     def cells(self, rows: pa.Table | pa.RecordBatch) -> pa.Table:
-        """The source's columns under their own names and types."""
+        """Return the columns of the source under their own names and with their own types."""
         columns = [rows.column(f"c{number}").cast(self.arrow_schema.field(name).type) for number, name in enumerate(self.names)]
         return pa.table(dict(zip(self.names, columns, strict=True)))
 
@@ -65,7 +65,7 @@ class Head:
         return [f"w{number}" for number in range(self.packed.words)]
 
     def words(self, rows: pa.Table | pa.RecordBatch) -> NDArray[np.uint64]:
-        """Packed rows that were packed before."""
+        """Return the packed rows that an earlier task has stored in the columns w0, w1, ..."""
         columns = [rows.column(name).to_numpy(zero_copy_only=False) for name in self._words_in(rows)]
         return np.ascontiguousarray(np.column_stack(columns)).view(np.uint64)
 
@@ -73,7 +73,7 @@ class Head:
         return [name for name in self.word_names if name in rows.schema.names]
 
     def pack(self, cells: pa.Table) -> NDArray[np.uint64]:
-        """Rows of the source, packed."""
+        """Pack rows of the source."""
         packed, bound = self.packed, self.schema
         indices = {name: _indices(cells.column(name), name, packed, bound.missing) for name in packed.held}
         units = bound.named("unit")
@@ -83,15 +83,18 @@ class Head:
 
 
 def _indices(column: pa.ChunkedArray, name: str, packed: PackedTable, missing: tuple[str, ...]) -> NDArray[np.int64]:
-    """Each row's place among the different values that were found before."""
+    """Return the index of each row's value among the distinct values that were collected before; -1 = missing."""
     values = packed.held[name].values
     column = same_zeros(comparable(column, name)).cast(values.type)
     found = pc.index_in(column, value_set=values).combine_chunks()
     indices: NDArray[np.int64] = found.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
     if found.null_count:
-        unplaced = column.filter(pa.array(indices < 0)).combine_chunks()
-        if not is_missing(unplaced, name, missing).all():
-            raise MachineError(f"Column {name!r} holds other values than it did when it was first read. Nothing was published.")
+        unknown = column.filter(pa.array(indices < 0)).combine_chunks()
+        if not is_missing(unknown, name, missing).all():
+            raise MachineError(
+                f"Column {name!r} has new values: the source changed during the run. Nothing was published. "
+                "Run again when nothing writes to the source."
+            )
     return indices
 
 
@@ -99,9 +102,9 @@ def _indices(column: pa.ChunkedArray, name: str, packed: PackedTable, missing: t
 
 
 def packing(head: Head, words: int) -> Callable[[Batches], Batches]:
-    """Rows to their first packed words."""
+    """Return a task that packs rows and returns the first `words` words."""
 
-    @telling
+    @carry_errors
     def run(batches: Batches) -> Batches:
         for batch in batches:
             packed = head.pack(head.cells(batch)).view(np.int64)
@@ -111,7 +114,7 @@ def packing(head: Head, words: int) -> Callable[[Batches], Batches]:
 
 
 def routed(head: Head, tree: CutTree, words: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """The node of each row."""
+    """Return the node of each row."""
     from kohort.kernels.cuts.routing import route
 
     node_of = np.empty(len(words), np.int64)
@@ -120,20 +123,21 @@ def routed(head: Head, tree: CutTree, words: NDArray[np.uint64]) -> NDArray[np.i
 
 
 Count = Callable[[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]], None]
-"""Adds packed rows, whose nodes are known, to counts."""
+"""Takes packed rows, the node of each row, and an array of counts, and adds the rows to the counts."""
 
 
 def counting(head: Head, tree: CutTree, size: int, count: Count, *, persons: bool) -> Callable[[Batches], Batches]:
-    """Packed rows to (place, count), in an array of this size. What is large is told piece by piece.
+    """Return a task that counts packed rows in an array of this size and returns pairs (index, count), only counts above 0.
 
-    With `persons`, rows of one are side by side and are counted together.
+    A large array is returned batch by batch. With `persons`, the rows are sorted by person, and all rows of a person are counted
+    together.
     """
 
     def report(counts: NDArray[np.int64]) -> pa.RecordBatch:
         at = np.flatnonzero(counts)
         return pa.record_batch([pa.array(at), pa.array(counts[at])], names=["at", "n"])
 
-    @telling
+    @carry_errors
     def run(batches: Batches) -> Batches:
         counts = np.zeros(size, np.int64)
         pieces = map(head.words, batches)
@@ -147,17 +151,18 @@ def counting(head: Head, tree: CutTree, size: int, count: Count, *, persons: boo
     return run
 
 
-# --- parting
+# --- assigning rows to parts
 
 
 def parting(head: Head, tree: CutTree, salted: Mapping[int, int]) -> Callable[[Batches], Batches]:
-    """Rows of the source with their packed words and the part that they go to.
+    """Return a task that adds to the rows of the source their packed words and the number of their part.
 
-    A node in `salted` is already one cluster, however large: its rows are dealt to so many parts of their own, below 0. Which
-    ones come to which must not depend on their order: a task that runs again may get them in another, and rows would be lost.
+    A node in `salted` is already one cluster, with any number of rows. `salted` gives the number of parts over which its rows are
+    distributed; these parts have negative numbers. The part of a row must not depend on the order of the rows: a task that runs
+    again may get them in another order, and rows would be lost.
     """
 
-    @telling
+    @carry_errors
     def run(batches: Batches) -> Batches:
         copies = _Copies()
         for batch in batches:
@@ -167,8 +172,8 @@ def parting(head: Head, tree: CutTree, salted: Mapping[int, int]) -> Callable[[B
             for number, (node, many) in enumerate(salted.items()):
                 inside = np.flatnonzero(part == node)
                 if len(inside):
-                    deal = copies.numbered(_row_hashes(head, cells.take(pa.array(inside)), words[inside])) % np.uint64(many)
-                    part[inside] = -1 - (deal.astype(np.int64) * len(salted) + number)
+                    salt = copies.numbered(_row_hashes(head, cells.take(pa.array(inside)), words[inside])) % np.uint64(many)
+                    part[inside] = -1 - (salt.astype(np.int64) * len(salted) + number)
             columns = [*batch.columns, *(pa.array(column) for column in words.view(np.int64).T), pa.array(part)]
             yield pa.record_batch(columns, names=[*batch.schema.names, *head.word_names, PART])
 
@@ -176,7 +181,7 @@ def parting(head: Head, tree: CutTree, salted: Mapping[int, int]) -> Callable[[B
 
 
 def _row_hashes(head: Head, cells: pa.Table, words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Per row: a hash of all that is published of it, or made of it."""
+    """Return, per row, a hash of all its cells that are published or that published values are made from."""
     state = ordering.ties_of(cells, head.schema, head.job.seed or 0)
     for word in words.T:
         state = ordering.splitmix64(state ^ word)
@@ -184,14 +189,14 @@ def _row_hashes(head: Head, cells: pa.Table, words: NDArray[np.uint64]) -> NDArr
 
 
 class _Copies:
-    """Rows by hash, and how many of each came before."""
+    """Counts how often each hash of a row has occurred so far."""
 
     def __init__(self) -> None:
         self._known = np.empty(0, np.uint64)
         self._times = np.empty(0, np.uint64)
 
     def numbered(self, hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """The hash of each row, plus how many equal ones came before: the same numbers for the same rows in any order."""
+        """Return the hash of each row plus the number of equal rows before it. Any order of the rows gives the same numbers."""
         different, index, many = np.unique(hashes, return_inverse=True, return_counts=True)
         by_hash = np.argsort(index, kind="stable")
         rank = np.empty(len(hashes), np.uint64)
@@ -206,9 +211,9 @@ class _Copies:
 
 
 def clustering(head: Head, tree: CutTree, nodes: tuple[int, ...]) -> Callable[[Batches], Batches]:
-    """Rows of the source to what is known of nodes that are one cluster each."""
+    """Return a task that collects the counts of nodes that are one cluster each."""
 
-    @telling
+    @carry_errors
     def run(batches: Batches) -> Batches:
         clusters = {node: OneCluster(head.packed, head.schema) for node in nodes}
         for batch in batches:
@@ -216,32 +221,32 @@ def clustering(head: Head, tree: CutTree, nodes: tuple[int, ...]) -> Callable[[B
             node_of = routed(head, tree, words)
             for node in np.intersect1d(node_of, nodes).tolist():
                 clusters[node].add(head.packed, words[node_of == node])
-        yield pa.record_batch([pa.array([pickle.dumps(clusters)])], names=[TOLD])
+        yield pa.record_batch([pa.array([pickle.dumps(clusters)])], names=[REPORT])
 
     return run
 
 
-# --- finishing
+# --- grouping and publishing a part
 
 
 @dataclass(frozen=True)
 class PartReport:
-    """What a task says of its part, beside its rows."""
+    """The figures of a part, which its task returns in addition to the rows."""
 
     rows: int
     error: KohortError | None = None
     sums: Sums | None = None
     summary: RunSummary = field(default_factory=RunSummary)
     suppressed_rows: OneCluster | None = None
-    """What is suppressed."""
+    """The suppressed rows, as counts."""
     whole: Partition | None = None
     """The partition, without its labels, if the part is the whole table."""
 
 
 def finishing(head: Head, secret: bytes, boxes: Mapping[int, Boxes], *, whole: bool) -> Callable[[Any, pa.Table], pa.Table]:
-    """The rows of a part to their published form, beside them what they were made from, and one row more that tells of it.
+    """Return a task that groups a part and returns its published rows, their original cells and one more row with the report.
 
-    `boxes` are those of nodes that are one cluster each; their parts have numbers below 0.
+    `boxes` are the boxes of nodes that are one cluster each. The parts of these nodes have negative numbers.
     """
 
     def run(key: tuple[Any, ...], rows: pa.Table) -> pa.Table:
@@ -255,33 +260,33 @@ def finishing(head: Head, secret: bytes, boxes: Mapping[int, Boxes], *, whole: b
                 published, report = finish.whole() if whole else finish.part()
         except KohortError as error:
             published, report = finish.nothing(), PartReport(rows.num_rows, error)
-        # Not the system's bytes: a task that runs again must give its rows the same places.
+        # The order is not drawn anew from the system's random bytes: a task that runs again must give its rows the same keys.
         stream = hashlib.shake_256(secret + part.to_bytes(8, "big", signed=True)).digest(8 * published.num_rows)
         published = published.append_column(KEY, pa.array(np.frombuffer(stream, np.int64)))
-        return pa.concat_tables([published, _note(published.schema, report)])
+        return pa.concat_tables([published, _report_row(published.schema, report)])
 
     return run
 
 
-def _note(schema: pa.Schema, report: PartReport) -> pa.Table:
-    """A row that is none: only what is told stands in it."""
-    cells = [pickle.dumps(report) if name == TOLD else 0 if name == KEY else None for name in schema.names]
+def _report_row(schema: pa.Schema, report: PartReport) -> pa.Table:
+    """Return one row that holds only the report. It is not part of the release."""
+    cells = [pickle.dumps(report) if name == REPORT else 0 if name == KEY else None for name in schema.names]
     return pa.table([pa.array([cell], field.type) for cell, field in zip(cells, schema, strict=True)], schema=schema)
 
 
 class _Finish:
-    """One part at work."""
+    """Groups and publishes the rows of one part."""
 
     def __init__(self, head: Head, rows: pa.Table) -> None:
         self._head = head
-        # The order in which a shuffle brings rows is nobody's: they are put into one that only they determine.
+        # A shuffle delivers rows in no fixed order, so they are sorted in a way that depends only on the rows.
         words, cells = head.words(rows), head.cells(rows)
         order = np.lexsort([ordering.ties_of(cells, head.schema, head.job.seed or 0), *words.T])
         self._words, self._cells = words[order], cells.take(pa.array(order))
         self._points, self._constraints = head.packed.points(self._words), head.packed.constraints(self._words)
 
     def whole(self) -> tuple[pa.Table, PartReport]:
-        """The part is the table."""
+        """Group and publish a part that is the whole table."""
         head, points, constraints = self._head, self._points, self._constraints
         constraints.require_whole_table()
         made = partition_whole(head.job, head.schema, points, constraints, self._ties, Progress(1))
@@ -294,7 +299,7 @@ class _Finish:
         return self._published(texts, made.labels, np.flatnonzero(made.labels >= 0), suppressed_group=False), report
 
     def part(self) -> tuple[pa.Table, PartReport]:
-        """The part is one of several. Suppressed rows come too, as stars, if they may stay."""
+        """Group and publish one of several parts. Suppressed rows are included as `*` if the job may publish them so."""
         head, points = self._head, self._points
         labels, summary = partition_part(head.job, points, self._constraints, self._ties, Progress(1))
         boxes = boxes_of(points, Partition(labels), head.schema)
@@ -312,13 +317,13 @@ class _Finish:
         return rows, PartReport(points.rows, None, sums_of(points, labels, boxes), summary, suppressed_rows)
 
     def one_cluster(self, boxes: Boxes) -> pa.Table:
-        """Everybody is in one cluster that is known."""
+        """Publish the rows of a part that belong to one cluster with a known box."""
         texts = texts_of(self._head.schema, self._points.axes, boxes)
         zeros = np.zeros(self._points.rows, np.int64)
         return self._published(texts, zeros, np.arange(len(zeros)), suppressed_group=False)
 
     def nothing(self) -> pa.Table:
-        """No rows, but their columns."""
+        """Return a table without rows that has the columns of a published part."""
         none = np.empty(0, np.int64)
         points = self._points.take(none)
         boxes = boxes_of(points, Partition(none), self._head.schema)
@@ -339,12 +344,12 @@ class _Finish:
         columns = {f"r{number}": _for_spark(column) for number, column in enumerate(release.columns)}
         columns |= {f"{alias}_original": _for_spark(column) for alias, column in originals.items()}
         columns[SUPPRESSED_GROUP] = pa.array(np.full(len(order), suppressed_group))
-        columns[TOLD] = pa.nulls(len(order), pa.binary())
+        columns[REPORT] = pa.nulls(len(order), pa.binary())
         return pa.table(columns)
 
 
 def _for_spark(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
-    """A column in the type in which Spark takes it back: moments in UTC, whatever its session's zone is."""
+    """Return a column with the type that Spark accepts from a task: times with a zone in UTC, dictionaries as their values."""
     arrow_type = column.type
     if pa.types.is_timestamp(arrow_type) and arrow_type.tz is not None:
         return column.cast(pa.timestamp("us", "UTC"))
@@ -352,7 +357,7 @@ def _for_spark(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array
 
 
 def columns_of(head: Head, nothing: pa.Table) -> pa.Schema:
-    """The columns of a finished part; `nothing` is a table of the source's columns without rows."""
+    """Return the schema of a published part; `nothing` is a table with the columns of the source and no rows."""
     for name in head.word_names:
         nothing = nothing.append_column(name, pa.array([], pa.int64()))
     published = _Finish(head, nothing).nothing()
@@ -360,7 +365,7 @@ def columns_of(head: Head, nothing: pa.Table) -> pa.Schema:
 
 
 def to_text(arrow_schema: Sequence[pa.DataType]) -> Callable[[Batches], Batches]:
-    """Every column as the text that a CSV file holds. Moments are told on the clock of their column, not of Spark's session."""
+    """Return a task that turns columns into the texts of a CSV file. Times use the zone of their column, not of the session."""
 
     def text(column: pa.Array, arrow_type: pa.DataType) -> pa.Array:
         return as_text(column.cast(arrow_type) if pa.types.is_timestamp(arrow_type) else column)
