@@ -1,6 +1,7 @@
 """Every method on UCI Adult, whole table, in one run: what it loses, how long it takes, whether its file is k-anonymous.
 
-`make bench` prints it after the speed bars; `python -m benchmarks.methods` prints it alone, as the table of docs/methods.md.
+`make bench` prints it after the speed bars; `python -m benchmarks.methods` prints it alone, as the
+table of docs/concepts/methods.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What releases are still good for: a workload on Adult, models of income, a thousand queries against a million rows.
 
-`python -m benchmarks.utility` prints it as the tables of docs/utility.md.
+`python -m benchmarks.utility` prints it as the tables of docs/concepts/utility.md.
 """
 
 from __future__ import annotations
