@@ -23,7 +23,7 @@ def test_readme_names_every_command():
     assert all(f"kohort {name}" in readme or f"make {name}" in readme for name in group.commands)
 
 
-def test_every_public_name_is_there_and_documented():
+def test_every_public_name_exists_and_has_a_docstring():
     for name in kohort.__all__:
         assert getattr(kohort, name).__doc__, name
     assert set(kohort.__all__) <= set(dir(kohort))
@@ -38,7 +38,7 @@ def test_every_method_cites_its_paper_and_describes_its_options():
         assert all(field.description for field in method.options.model_fields.values())
 
 
-def test_readme_shows_the_cohort_that_the_demo_makes():
+def test_readme_shows_patients_of_the_demo():
     names = re.findall(r"^\| (\w+ \w+) \| \d+ \|", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert len(names) == 5
     assert set(names) <= set(hospital().table["name"].to_pylist())
@@ -48,7 +48,7 @@ def is_full_run(config: pytest.Config) -> bool:
     return [Path(path).name for path in config.args] == ["tests", "src", "README.md", "docs"] and not config.option.keyword
 
 
-def test_the_suite_is_not_small(request):
+def test_full_run_collects_many_tests(request):
     """A guard against tests that silently were not collected. Only a full run can tell."""
     if is_full_run(request.config):
         assert len(request.session.items) >= 100
@@ -152,7 +152,7 @@ def test_every_page_with_examples_is_run_as_a_doctest(request):
 
 
 @pytest.mark.parametrize("package", sorted((ROOT / "src" / "kohort").rglob("__init__.py")), ids=lambda path: path.parent.name)
-def test_the_paragraph_of_a_package_names_its_modules(package):
+def test_docstring_of_a_package_names_only_its_modules(package):
     """A single lower-case word in backticks is a module or a folder in it."""
     paragraph = (ast.get_docstring(ast.parse(package.read_text(encoding="utf-8"))) or "").partition(">>>")[0]
     words = re.findall(r"`([a-z_]+)`", paragraph)
