@@ -1,6 +1,7 @@
 """Run every method on the whole UCI Adult table: its loss, its time, and whether its release is k-anonymous.
 
-`make bench` prints this after the speed targets; `python -m benchmarks.methods` prints only this: the table of docs/methods.md.
+`make bench` prints it after the speed bars; `python -m benchmarks.methods` prints it alone, as the
+table of docs/concepts/methods.md.
 """
 
 from __future__ import annotations

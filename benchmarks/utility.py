@@ -1,6 +1,6 @@
 """Measure the utility of releases: a workload on Adult, models of income, a thousand queries on a million rows.
 
-`python -m benchmarks.utility` prints the tables of docs/utility.md.
+`python -m benchmarks.utility` prints it as the tables of docs/concepts/utility.md.
 """
 
 from __future__ import annotations

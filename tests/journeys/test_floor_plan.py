@@ -1,4 +1,4 @@
-"""The floor plan: every module has its test file, no file name stands for two things, every package says what is in it."""
+"""The floor plan: every module has a test file, no file name is used twice, every package has a docstring."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ TESTS = Path(__file__).resolve().parents[1]
 PACKAGE = TESTS.parent / "src" / "kohort"
 MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
 
-# A module, or a whole folder if it ends with a slash: the test file that covers it, and why it has none of its own.
+# Key: a module, or a whole folder if it ends with a slash. Value: the test file that covers it, and what that file tests.
 TESTED_ELSEWHERE = {
     "__init__.py": "journeys/test_imports.py: what an import of the package loads",
-    "__main__.py": "journeys/test_imports.py: starts the command line in a process of its own",
+    "__main__.py": "journeys/test_imports.py: starts the command line in a separate process",
     "api.py": "journeys/test_first_contact.py: the functions of the package call all other modules",
     "auditor/dates.py": "schema/test_date_formats.py: the auditor reads published dates",
     "auditor/evidence.py": "auditor/test_release_checks.py: what an audit returns",
     "auditor/value_class_graph.py": "auditor/test_homogeneity.py: the graph holds the same counts",
     "cli/": "cli/test_commands.py: every command is called",
-    "constraints/kernel_rules.py": "constraints/test_constraints.py: rules of kernels against plain counts",
+    "constraints/kernel_rules.py": "constraints/test_constraints.py: the rules of kernels are compared with plain counts",
     "datasets.py": "journeys/test_adult.py: reads the public tables",
     "encoding/date_axis.py": "encoding/test_axes.py: one test for axes of all types",
-    "encoding/points.py": "encoding/test_encode.py: a table becomes points",
+    "encoding/points.py": "encoding/test_encode.py: a table is turned into points",
     "encoding/tree_axis.py": "encoding/test_axes.py: one test for axes of all types",
     "encoding/groups.py": "methods/test_run.py: groups of every method",
     "engines/base.py": "journeys/test_contracts.py: the steps of every engine",
@@ -36,7 +36,7 @@ TESTED_ELSEWHERE = {
     "job/files.py": "job/test_job.py: jobs are saved and loaded",
     "job/validation.py": "job/test_job.py: every mistake of a job",
     "kernels/": "kernels/test_kernels.py: kernels are tested through methods/, against tests/oracles, label by label",
-    "methods/method.py": "journeys/test_contracts.py: what every method has to offer",
+    "methods/method.py": "journeys/test_contracts.py: what every method must have",
     "methods/c_means.py": "methods/search/test_kmeans_clusters.py: one test for all methods that move centroids",
     "methods/feature_options.py": "methods/search/test_kmeans_clusters.py: options of methods that move centroids",
     "methods/gccg.py": "methods/search/test_grow_groups.py: one test for all methods that grow groups",
@@ -48,9 +48,9 @@ TESTED_ELSEWHERE = {
     "methods/kmeans_then_adjusted.py": "methods/search/test_kmeans_clusters.py: one test for all methods that move centroids",
     "methods/oka.py": "methods/search/test_kmeans_clusters.py: one test for all methods that move centroids",
     "methods/threshold.py": "methods/search/test_grow_groups.py: one test for all methods that grow groups",
-    "methods/search/centroid_features.py": "methods/search/test_kmeans_clusters.py: features against the plain version",
+    "methods/search/centroid_features.py": "methods/search/test_kmeans_clusters.py: features are compared with the plain version",
     "publishing/boxes.py": "utility/test_loss.py: published text of given groups",
-    "publishing/published_rows.py": "tables/frames/test_arrow_table.py: cells of other rows are left behind",
+    "publishing/published_rows.py": "tables/frames/test_arrow_table.py: cells of other rows are removed",
     "publishing/texts.py": "utility/test_loss.py: published text of given groups",
     "report/audit_figures.py": "report/test_homogeneity_text.py: figures that an audit prints",
     "report/comparison_rows.py": "report/test_comparison_page.py: rows of a comparison's table",
@@ -58,22 +58,22 @@ TESTED_ELSEWHERE = {
     "schema/presets.py": "job/test_job.py: a preset is a lower limit",
     "tables/frames/frame_library.py": "tables/frames/test_frames.py: what all libraries share",
     "tables/cell_text.py": "auditor/test_release_checks.py: cells are compared as text",
-    "tables/files/csv_file.py": "tables/files/test_csv_reader.py: the parts of a CSV file have a test each",
+    "tables/files/csv_file.py": "tables/files/test_csv_reader.py: each part of the CSV code has a test",
     "tables/files/whole_table.py": "tables/files/test_registry.py: a format that is read as a whole",
     "tables/source.py": "tables/files/test_registry.py: a file is detected once",
     "tables/locations.py": "tables/test_staging.py: where files are written",
     "testing/": "journeys/test_contracts.py: runs every contract",
-    "utility/aligned.py": "utility/test_structure.py: rows of a release beside those of its source",
-    "utility/bins.py": "utility/test_column_distances.py: bins against loops over records",
-    "utility/queries/predicates.py": "utility/queries/test_answers.py: predicates against plain counts",
-    "utility/queries/value_domains.py": "utility/queries/test_answers.py: values that a published cell may stand for",
+    "utility/aligned.py": "utility/test_structure.py: rows of a release with the rows of its source",
+    "utility/bins.py": "utility/test_column_distances.py: bins are compared with loops over rows",
+    "utility/queries/predicates.py": "utility/queries/test_answers.py: predicates are compared with plain counts",
+    "utility/queries/value_domains.py": "utility/queries/test_answers.py: the values that a published cell can mean",
     "verification/expected.py": "auditor/test_release_checks.py: what the auditor compares a release with",
     "verification/verify.py": "auditor/test_release_checks.py: releases that were changed are refused",
 }
 
 
 def own_test(module: str) -> Path:
-    """The file that tests this module: tests/<package>/test_<module>.py; of a package, test_<package>.py inside it."""
+    """Return the test file of a module: tests/<package>/test_<module>.py. For a package it is test_<package>.py in its folder."""
     path = Path(module)
     name = (path.parent.name or "kohort") if path.stem == "__init__" else path.stem
     return TESTS / path.parent / f"test_{name}.py"
@@ -87,47 +87,49 @@ def holds_code(module: str) -> bool:
     return any(isinstance(statement, ast.FunctionDef | ast.ClassDef) for statement in syntax(module).body)
 
 
-def place_elsewhere(module: str) -> str | None:
-    """The key of TESTED_ELSEWHERE that covers this module: itself, or the nearest folder around it."""
-    around = [f"{folder.as_posix()}/" for folder in Path(module).parents]
-    return next((key for key in (module, *around) if key in TESTED_ELSEWHERE), None)
+def covering_key(module: str) -> str | None:
+    """Return the key of TESTED_ELSEWHERE that covers a module: the module itself, or the nearest folder that contains it."""
+    folders = [f"{folder.as_posix()}/" for folder in Path(module).parents]
+    return next((key for key in (module, *folders) if key in TESTED_ELSEWHERE), None)
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_every_module_has_a_test_file(module):
     if not module.endswith("__init__.py") or holds_code(module):
-        assert own_test(module).is_file() or place_elsewhere(module), (
+        assert own_test(module).is_file() or covering_key(module), (
             f"{module} has no test: write {own_test(module).relative_to(TESTS.parent)}, "
             "or name the test that covers it in TESTED_ELSEWHERE."
         )
 
 
 def test_reasons_for_no_test_file_are_still_true():
-    """The file that is named there exists, and the module has no test file of its own by now."""
+    """The named test file exists, and the module still has no test file of its own."""
     for module, reason in TESTED_ELSEWHERE.items():
-        assert (PACKAGE / module).exists(), f"{module} is gone: take it from TESTED_ELSEWHERE"
+        assert (PACKAGE / module).exists(), f"{module} does not exist: remove it from TESTED_ELSEWHERE"
         assert (TESTS / reason.partition(": ")[0]).is_file(), reason
-        assert module.endswith("/") or not own_test(module).is_file(), f"{module} has its own test: take it from TESTED_ELSEWHERE"
+        assert module.endswith("/") or not own_test(module).is_file(), (
+            f"{module} has its own test: remove it from TESTED_ELSEWHERE"
+        )
 
 
-def test_no_file_name_stands_twice():
-    """Except a kernel and the method or search step that it serves, and parts of engines that answer to each other."""
-    places = defaultdict(list)
+def test_no_file_name_is_used_twice():
+    """Allowed are a kernel and the method or search step that it serves, and corresponding parts of engines."""
+    areas_of = defaultdict(list)
     for module in MODULES:
         path = Path(module)
         engine = path.parts[0] == "engines" and len(path.parts) > 2 and path.parts[1] != "shared"
-        kind = "kernels" if path.parts[0] == "kernels" else "engines" if engine else module
+        area = "kernels" if path.parts[0] == "kernels" else "engines" if engine else module
         if path.stem != "__init__":
-            places[path.stem].append(kind)
+            areas_of[path.stem].append(area)
     twice = set()
-    for name, kinds in places.items():
-        served = [kind for kind in kinds if kind.startswith("methods/")]
-        others = set(kinds) - {"kernels"} if len(served) == 1 else set(kinds)
-        if len(others) > 1 or (kinds.count("kernels") > 1):
+    for name, areas in areas_of.items():
+        served = [area for area in areas if area.startswith("methods/")]
+        others = set(areas) - {"kernels"} if len(served) == 1 else set(areas)
+        if len(others) > 1 or (areas.count("kernels") > 1):
             twice.add(name)
     assert not twice
 
 
 @pytest.mark.parametrize("module", [module for module in MODULES if module.endswith("__init__.py")])
-def test_every_package_says_what_is_in_it(module):
-    assert ast.get_docstring(syntax(module)), f"{module} has to start with a docstring"
+def test_every_package_has_a_docstring(module):
+    assert ast.get_docstring(syntax(module)), f"{module} must start with a docstring"
