@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all fuzz lint types format reference bench bench-scale bench-spark bench-identity clean
+.PHONY: demo test test-all fuzz lint types format reference pictures bench bench-scale bench-spark bench-identity clean
 
 demo: $(VENV)/.core
 	$(BIN)/kohort demo
@@ -42,6 +42,10 @@ format: $(VENV)/.dev
 # The pages of docs/reference, from the code.
 reference: $(VENV)/.dev
 	$(BIN)/python docs/generate_reference.py
+
+# The pictures of README and tutorial, from a release.
+pictures: $(VENV)/.dev
+	$(BIN)/python docs/generate_pictures.py
 
 bench: $(VENV)/.dev
 	KOHORT_DATA=$${KOHORT_DATA:-../shared/data} $(BIN)/python -m benchmarks.run

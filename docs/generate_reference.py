@@ -141,8 +141,8 @@ def errors_page() -> str:
     lines = [
         "# Errors and exit codes",
         "",
-        "Every message says what happened, where, and what to do. It names columns, counts and row numbers, never the content of a cell.",
-        NOTE,
+        "Every message says what happened, where, and what to do. It names columns, counts and row numbers, never the content of",
+        f"a cell. {NOTE}",
         "",
         "| exit code | meaning |",
         "|---|---|",

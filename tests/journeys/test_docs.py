@@ -10,7 +10,6 @@ import pytest
 
 import kohort
 from kohort.cli.commands import group
-from kohort.datasets import hospital
 from kohort.methods import METHODS
 from kohort.schema.columns import ROLES
 from kohort.schema.promises import DEFINITIONS
@@ -38,12 +37,6 @@ def test_every_method_cites_its_paper_and_describes_its_options():
         assert all(field.description for field in method.options.model_fields.values())
 
 
-def test_readme_shows_patients_of_the_demo():
-    names = re.findall(r"^\| (\w+ \w+) \| \d+ \|", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
-    assert len(names) == 5
-    assert set(names) <= set(hospital().table["name"].to_pylist())
-
-
 def is_full_run(config: pytest.Config) -> bool:
     return [Path(path).name for path in config.args] == ["tests", "src", "README.md", "docs"] and not config.option.keyword
 
@@ -61,7 +54,6 @@ NOT_THERE = re.compile(r"yours|trees/|attacks/|web/|utils\.py|excel|comparison/c
 OF_ITS_TIME = re.compile(r"decisions/000\d")  # these decisions name files as they were called when they were decided
 KNOWN_FILES = {path.name for folder in ("src", "tests", "benchmarks", "docs") for path in (ROOT / folder).rglob("*.*")}
 LANGUAGES = {"python", "sh", "text", "toml", "yaml"}
-UNMARKED_BLOCKS = {"README.md", "tutorial.md"}  # pages that may have blocks without a language
 
 
 def text_of(page: Path) -> str:
@@ -124,7 +116,7 @@ def test_every_code_block_names_its_language(page):
     fences = re.findall(r"^```(.*)$", text_of(page), re.MULTILINE)
     assert len(fences) % 2 == 0
     assert not set(fences[1::2]) - {""}
-    assert not set(fences[::2]) - LANGUAGES - ({""} if page.name in UNMARKED_BLOCKS else set())
+    assert not set(fences[::2]) - LANGUAGES
 
 
 def test_a_page_cites_papers_by_author_and_year():

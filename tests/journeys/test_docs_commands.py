@@ -81,11 +81,3 @@ def test_every_example_of_the_help_runs(name, kohort, in_demo_folder):
     assert examples
     for example in examples:
         check(example, kohort)
-
-
-def test_no_page_hides_commands_in_a_block_without_a_language():
-    for page in PAGES:
-        text = page.read_text(encoding="utf-8")
-        fences = re.findall(r"^```(.*)$", text, re.MULTILINE)[::2]
-        assert "" not in fences, page.name
-        assert not re.search(r"^```text\n(?:.*\n)*?kohort (?!:)(?:.*\n)*?```", text, re.MULTILINE) or "cluster" in text, page.name
