@@ -24,7 +24,7 @@ IMPOSSIBLE: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "entropy_l": ({"entropy_l": 3}, (r"\bentropy_l=3(\.0)?\b", "'disease'", r"\b2\.82")),
     "recursive_l": ({"recursive_l": (3, 1.5)}, (r"\brecursive_l\b", "'disease'")),
     "recursive_l without enough": ({"recursive_l": (4, 9)}, (r"\brecursive_l\b", "'disease'", r"\b3\b")),
-    "every sensitive column": ({"sensitive": ["disease", "doctor"], "other": (), "l": 3}, (r"\bl=3\b", "'doctor'", r"\bl to 2\b")),
+    "every sensitive column": ({"sensitive": ["disease", "doctor"], "other": (), "l": 3}, (r"\bl=3\b", "'doctor'", "l to 2")),
     "persons": ({"unit": "doctor", "other": ()}, (r"\bk=3\b", r"\b2\b")),
 }
 WRONG: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {

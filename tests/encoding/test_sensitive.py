@@ -55,7 +55,7 @@ def test_alpha_of_a_number():
 def test_tokens_of_missing_are_one_value():
     table = pa.table({"age": list(range(90)), "secret": ["?", "-", "x"] * 30})
     asked: dict[str, Any] = {"quasi": "age", "sensitive": "secret", "seed": 7, "k": 3, "missing": ["?", "-"]}
-    with pytest.raises(PromiseError, match=r"\bl=2\b"):
+    with pytest.raises(PromiseError, match=r"\bl to 2\b"):
         kohort.anonymize(table, **asked, l=3)
     release = kohort.anonymize(table, **asked, l=2)
     assert promise_oracles.broken(release.table, ["age"], 3, {"secret": {"l": 2}}, missing=["?", "-"]) == []
