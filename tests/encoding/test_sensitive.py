@@ -55,7 +55,7 @@ def test_alpha_limit_for_a_number():
 def test_missing_tokens_count_as_one_value():
     table = pa.table({"age": list(range(90)), "secret": ["?", "-", "x"] * 30})
     requested: dict[str, Any] = {"quasi": "age", "sensitive": "secret", "seed": 7, "k": 3, "missing": ["?", "-"]}
-    with pytest.raises(PromiseError, match=r"\bl=2\b"):
+    with pytest.raises(PromiseError, match=r"\bl to 2\b"):
         kohort.anonymize(table, **requested, l=3)
     release = kohort.anonymize(table, **requested, l=2)
     assert promise_oracles.broken(release.table, ["age"], 3, {"secret": {"l": 2}}, missing=["?", "-"]) == []

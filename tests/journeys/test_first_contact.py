@@ -113,7 +113,7 @@ def test_audit_distinguishes_nanoseconds():
 
 
 def test_label_that_is_a_value_in_another_line_is_rejected():
-    with pytest.raises(kh.RequestError, match="line 1 is the value of line 3") as caught:
+    with pytest.raises(kh.RequestError, match="line 1 is also the value of line 3") as caught:
         hierarchies.build([("v", "b", "*"), ("u", "b", "*"), ("b", "c", "*"), ("w", "c", "*")])
     assert "'b'" not in str(caught.value)
     assert hierarchies.build([("Male", "Male", "*"), ("Female", "Female", "*")]).height == 2
