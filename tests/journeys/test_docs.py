@@ -119,6 +119,13 @@ def test_every_code_block_names_its_language(page):
     assert not set(fences[::2]) - LANGUAGES
 
 
+@EVERY_PAGE
+def test_every_python_block_is_a_doctest(page):
+    """A block without `>>>` would not be run."""
+    blocks = re.findall(r"^```python\n(.*?)^```", text_of(page), re.MULTILINE | re.DOTALL)
+    assert all(block.startswith(">>> ") for block in blocks)
+
+
 def test_a_page_cites_papers_by_author_and_year():
     assert not [page.name for page in PAGES if re.search(r"\b[Pp]apers? 00\d|^\*\*00\d", text_of(page), re.MULTILINE)]
 
