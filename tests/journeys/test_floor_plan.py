@@ -16,7 +16,6 @@ MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob(
 TESTED_ELSEWHERE = {
     "__init__.py": "journeys/test_imports.py: what an import of the package loads",
     "__main__.py": "journeys/test_imports.py: starts the command line in a separate process",
-    "api.py": "journeys/test_first_contact.py: the functions of the package call all other modules",
     "auditor/dates.py": "schema/test_date_formats.py: the auditor reads published dates",
     "auditor/evidence.py": "auditor/test_release_checks.py: what an audit returns",
     "auditor/value_class_graph.py": "auditor/test_homogeneity.py: the graph holds the same counts",
@@ -55,6 +54,8 @@ TESTED_ELSEWHERE = {
     "report/audit_figures.py": "report/test_homogeneity_text.py: figures that an audit prints",
     "report/comparison_rows.py": "report/test_comparison_page.py: rows of a comparison's table",
     "schema/promises/": "schema/promises/test_promises.py: every promise, and constraints/test_constraints.py: its fast check",
+    "schema/setting_texts.py": "test_api.py: every setting has a text, and the text has the true default",
+    "wording.py": "cli/test_commands.py: results have per cents and counts; its own doctests",
     "schema/presets.py": "job/test_job.py: a preset is a lower limit",
     "tables/frames/frame_library.py": "tables/frames/test_frames.py: what all libraries share",
     "tables/cell_text.py": "auditor/test_release_checks.py: cells are compared as text",

@@ -1,6 +1,6 @@
 """Public contract suites: checks that every method, promise and engine must pass. They need the extra `testing`.
 
-Run a whole suite with `check_algorithm`, `check_promise` or `check_engine`::
+Run a whole suite with `check_algorithm(...)`, `check_promise(...)` or `check_engine(...)`::
 
     from kohort.testing import check_algorithm, check_promise
     check_algorithm("mondrian")

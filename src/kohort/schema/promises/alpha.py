@@ -32,7 +32,6 @@ def _shortfall(promise: AlphaAnonymity, table: TableCounts) -> list[str]:
 
 DEFINITION = Definition(
     name="alpha",
-    meaning="no sensitive value is held by more than this share of a class",
     paper="Wong, Li, Fu, Wang, (alpha,k)-anonymity, 2006; Mohapatra, Patra",
     parameters="0 < alpha < 1, one for all values or one for each value",
     needs=("size", "counts"),

@@ -23,7 +23,6 @@ def _bounds(promise: BetaLikeness, share: Shares) -> tuple[Shares, Shares]:
 
 DEFINITION = Definition(
     name="beta",
-    meaning="no sensitive value's share in a class exceeds its share in the table by more than beta times that",
     paper="Cao, Karras, publishing microdata with a robust privacy guarantee, 2012",
     parameters="beta > 0; beta_kind enhanced (beta is also at most -ln of the value's share in the table) or basic",
     needs=("counts", "shares"),

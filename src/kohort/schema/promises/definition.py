@@ -1,4 +1,4 @@
-"""Base classes of promises: a promise has a name, a meaning, a paper, and a fast check that the search uses.
+"""Base classes of promises: a promise has a name, a paper, parameters, and a fast check that the search uses.
 
 Each promise has its own file. It defines its parameters (`Parameters`) and those parts of the fast check (`Definition`) that it
 needs. The audit repeats every check with separate SQL (`kohort.auditor.promise_checks`).
@@ -59,10 +59,9 @@ NO_WAY_OUT = " No release can keep this promise for this column. Drop the column
 
 @dataclass(frozen=True, kw_only=True)
 class Definition:
-    """One promise: its meaning, its source, and what a check of a group needs."""
+    """One promise: its source, and what a check of a group needs. `kohort.schema.setting_texts` says what it means."""
 
     name: str
-    meaning: str
     paper: str
     parameters: str
     needs: tuple[str, ...]

@@ -16,7 +16,6 @@ def _bounds(promise: DeltaDisclosure, share: Shares) -> tuple[Shares, Shares]:
 
 DEFINITION = Definition(
     name="delta",
-    meaning="every sensitive value is in every class, its share less than 2^delta times above or below that in the table",
     paper="Brickell, Shmatikov, the cost of privacy, 2008",
     parameters="delta > 0",
     needs=("counts", "shares"),

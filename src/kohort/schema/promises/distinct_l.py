@@ -17,7 +17,6 @@ def _shortfall(promise: DistinctL, table: TableCounts) -> list[str]:
 
 DEFINITION = Definition(
     name="l",
-    meaning="every class holds at least l different sensitive values",
     paper="Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, l-diversity, 2007",
     parameters="l >= 2",
     needs=("counts",),

@@ -26,7 +26,6 @@ def _shortfall(promise: EntropyL, table: TableCounts) -> list[str]:
 
 DEFINITION = Definition(
     name="entropy_l",
-    meaning="the entropy of a class's sensitive values is at least log(l), that of l equally frequent ones",
     paper="Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, l-diversity, 2007",
     parameters="l > 1",
     needs=("counts",),

@@ -8,7 +8,6 @@ from kohort.schema.promises.definition import Definition, Parameters
 
 DEFINITION = Definition(
     name="k",
-    meaning="every published combination of quasi-identifiers is shared by at least k persons",
     paper="Sweeney, k-anonymity: a model for protecting privacy, 2002",
     parameters="k >= 2",
     needs=("size",),

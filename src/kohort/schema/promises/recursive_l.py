@@ -32,7 +32,6 @@ def _shortfall(promise: RecursiveL, table: TableCounts) -> list[str]:
 
 DEFINITION = Definition(
     name="recursive_l",
-    meaning="in a class the most frequent value is rarer than c times all from the l-th most frequent on",
     paper="Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, l-diversity, 2007",
     parameters="l >= 2, c > 0",
     needs=("counts",),

@@ -12,7 +12,6 @@ Distance = Literal["equal", "ordered", "tree"]
 
 DEFINITION = Definition(
     name="t",
-    meaning="a class's distribution of sensitive values is no further than t from the whole table's",
     paper="Li, Li, Venkatasubramanian, t-closeness, 2007",
     parameters="0 < t < 1; distance equal, ordered or tree",
     needs=("counts", "shares"),
