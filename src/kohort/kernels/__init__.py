@@ -5,8 +5,8 @@ Import the submodules only when a kernel is about to run, because importing numb
 Numba compiles a kernel on first use, for the dtypes of its arguments, and stores it on disk. `on_compile` reports compilations.
 
 Argument comments: IN = read, OUT = written, scratch = working memory without meaning before or after the call. Shapes are in
-brackets; (rows, sensitive) is the array described in `core.promise_rules`. The argument state is shared with the calling thread, for
-progress and for stopping. A chain of rows is a linked list of their numbers.
+brackets; (rows, sensitive) is the array described in `core.promise_rules`. The argument state is shared with the calling thread,
+for progress and for stopping. A chain of rows is a linked list of their numbers.
 """
 
 from __future__ import annotations
