@@ -41,7 +41,7 @@ def test_what_cannot_be_kept_is_told_beside_the_others(sample, tmp_path):
     assert kept.refused is None
     assert "k=700 cannot be kept" in str(refused.refused)
     assert found.advice is not None
-    assert found.advice.reasons[-1] == "No method could keep what is promised at k=700."
+    assert found.advice.reasons[-1] == "No method could keep the promises at k = 700."
     none = kohort.compare(sample.table, sample.job, k=700, methods=["mondrian"], seed=7)
     assert none.advice is None
     assert "No method could keep" in none.html()

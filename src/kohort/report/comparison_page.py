@@ -1,4 +1,4 @@
-"""A comparison as one page that needs nothing else: which method to take and why, the papers' figures, every number."""
+"""A comparison as one self-contained HTML page: which method to use and why, charts, and all figures."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from kohort.report.comparison_charts import against_k, loss_against_time, models_against_k, shown_in_colour
+from kohort.report.comparison_charts import loss_by_time, measures_by_k, models_by_k, shown_in_colour
 from kohort.report.comparison_rows import Entry
 
-DEFAULT = "auto"  # which is taken unless another is better
-NEAR = 1.05  # times the least loss or error: as good
-WORTH_TELLING = 1.0  # CPU seconds, from which haste is
-USABLE = 3.0  # times the least loss: not good, but worth a word if it is much faster
+DEFAULT = "auto"  # recommended unless another method is better
+NEAR = 1.05  # a loss or error up to this times the smallest one counts as equally good
+FASTER_BY = 1.0  # CPU seconds that a faster method must save to be mentioned
+USABLE = 3.0  # a faster method is mentioned if its loss is at most this times the smallest one
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #1d1d1d; max-width: 76rem; margin: 2rem auto; padding: 0 1rem; }
@@ -31,25 +31,27 @@ tr.taken td { font-weight: 600; background: #f2f7fb } td.refused { text-align: l
 """
 
 COLUMNS: tuple[tuple[str, str, str], ...] = (
-    ("leaf", "leaf loss", ".4f"), ("total_il", "Total-IL", ",.0f"), ("square_error", "square error", ",.0f"),
-    ("dm", "C_DM", ",.0f"), ("cavg", "C_AVG", ",.2f"), ("classes", "classes", ",d"), ("smallest_class", "smallest", ",d"),
+    ("leaf", "detail lost", ".2%"), ("total_il", "Total-IL", ",.0f"), ("square_error", "square error", ",.0f"),
+    ("dm", "C_DM", ",.0f"), ("cavg", "C_AVG", ",.2f"), ("classes", "groups", ",d"), ("smallest_class", "smallest", ",d"),
     ("query_error", "query error", ".1%"), ("pairs_off", "pairs off", ".1%"), ("cpu_seconds", "CPU s", ",.2f"),
     ("clusterings_agree", "clusters agree", ".2f"), ("pmse", "pMSE", ".4f"),
 )  # fmt: skip
-"""Name in a row, title and form; those that nothing is known of are left out."""
+"""Key in a row, title and format. Columns without any figure are not shown."""
 
 
 @dataclass(frozen=True)
 class Advice:
-    """Which method to take, and why."""
+    """Which method to use, and why."""
 
     method: str
     reasons: tuple[str, ...]
 
 
 def advise(entries: Sequence[Entry]) -> Advice | None:
-    """The method that loses least over all k; of those nearly as good the one that answers queries best, the default if there is
-    nothing in it; what haste costs. A k that no method can keep is not counted.
+    """Recommend a method, with reasons; None if no method made a release for every k.
+
+    The method with the smallest loss over all k. Among methods with nearly the same loss: the one with the smallest query error.
+    If the default method is among these, it is recommended. A k that no method can keep is ignored.
     """
     ks = sorted({entry.k for entry in entries if not entry.refused})
     done = {
@@ -65,37 +67,45 @@ def advise(entries: Sequence[Entry]) -> Advice | None:
     least = min(loss.values())
     near = [method for method in whole if loss[method] <= NEAR * least]
     fewest = min(error[method] for method in near)
-    equal = [method for method in near if not error[method] > NEAR * fewest]  # nobody asked: they are all equal
+    equal = [method for method in near if not error[method] > NEAR * fewest]  # without queries (NaN) all are equal
     taken = DEFAULT if DEFAULT in equal else min(equal, key=lambda method: (loss[method], seconds[method]))
-    text = ", ".join(f"k={k:,}" for k in ks)
-    reasons = [f"It loses {loss[taken]:.4f} of a cell on average ({text}){_extra(taken, loss, '.4f')}"]
+    text = f"k = {', '.join(f'{k:,}' for k in ks)}"
+    reasons = [f"Detail lost: {_percent(loss[taken])} on average ({text}). {_next_best(taken, loss)}"]
     if math.isfinite(error[taken]):
-        others = _extra(taken, error, ".2%")
-        reasons.append(f"Its release answers queries with a mean relative error of {error[taken]:.2%}{others}")
+        reasons.append(f"Error of the answers to queries: {_percent(error[taken])} on average. {_next_best(taken, error)}")
     usable = [method for method in whole if loss[method] <= USABLE * loss[taken]]
     fastest = min(usable, key=lambda method: (seconds[method], loss[method]))
-    if seconds[taken] - seconds[fastest] > WORTH_TELLING and loss[taken] > 0:
+    if seconds[taken] - seconds[fastest] > FASTER_BY and loss[taken] > 0:
         reasons.append(
             f"If time matters: {fastest} took {seconds[fastest]:.2f} CPU seconds instead of {seconds[taken]:.2f} and loses "
-            f"{loss[fastest] / loss[taken]:.1f} times as much."
+            f"{loss[fastest] / loss[taken]:.1f} times as much detail."
         )
     refused = [method for method in done if method not in whole]
     if refused:
-        reasons.append(f"Not for every k: {', '.join(refused)}.")
+        reasons.append(f"Without a release for some k: {', '.join(refused)}.")
     impossible = sorted({entry.k for entry in entries} - {*ks})
     if impossible:
-        reasons.append(f"No method could keep what is promised at {', '.join(f'k={k:,}' for k in impossible)}.")
+        reasons.append(f"No method could keep the promises at k = {', '.join(f'{k:,}' for k in impossible)}.")
     return Advice(taken, tuple(reasons))
 
 
-def _extra(taken: str, figures: Mapping[str, float], form: str) -> str:
-    """How the best of the others does, as the end of a sentence."""
+def _next_best(taken: str, figures: Mapping[str, float]) -> str:
+    """Return a sentence with the figure of the best other method."""
     others = {method: figure for method, figure in figures.items() if method != taken and math.isfinite(figure)}
     if not others:
-        return "; it was the only one."
+        return "No other method was compared."
     best = min(others, key=lambda method: others[method])
-    nearly = ", nearly the least" if others[best] < figures[taken] <= NEAR * others[best] else ""
-    return f"{nearly}; the best of the others, {best}, {others[best]:{form}}."
+    nearly = " (a difference of at most 5 %)" if others[best] < figures[taken] <= NEAR * others[best] else ""
+    return f"Best other method: {best} with {_percent(others[best])}{nearly}."
+
+
+def _percent(share: float) -> str:
+    """Return a share in per cent with two decimals.
+
+    >>> _percent(0.1956), _percent(0)
+    ('19.56 %', '0.00 %')
+    """
+    return f"{100 * share:.2f} %"
 
 
 def _mean(figures: Iterable[float]) -> float:
@@ -106,53 +116,55 @@ def _mean(figures: Iterable[float]) -> float:
 def page(
     entries: Sequence[Entry], *, rows: int, quasi: Sequence[str], workload: str, boxes: str = "", boxes_told: str = ""
 ) -> str:
-    """The whole page."""
+    """Return the whole page. `boxes_told` is the caption of the picture `boxes`."""
     advice = advise(entries)
     taken = advice.method if advice else ""
     coloured = shown_in_colour(entries, taken)
     ks = sorted({entry.k for entry in entries})
     middle = ks[len(ks) // 2]
-    against = f"at k={ks[0]:,}" if len(ks) == 1 else "against k"
-    drawn = [*against_k(entries, coloured), *models_against_k(entries, coloured)]
-    charts = "".join(_figure(svg, f"{title} {against}") for title, svg in drawn)
+    only = f" (k = {ks[0]:,})" if len(ks) == 1 else ""
+    drawn = [*measures_by_k(entries, coloured), *models_by_k(entries, coloured)]
+    charts = "".join(_figure(svg, f"{title}{only}") for title, svg in drawn)
     charts += _figure(
-        loss_against_time(entries, coloured, middle),
-        f"Loss against time at k={middle:,}; along the dashed front no method is beaten in both",
+        loss_by_time(entries, coloured, middle),
+        f"Which method loses little detail in little time? (k = {middle:,}). No method is both faster and better than those on "
+        "the dashed line.",
     )
-    rectangles = f"<h2>Two columns</h2>{_figure(boxes, boxes_told)}" if boxes else ""
+    rectangles = f"<h2>Groups on two columns</h2>{_figure(boxes, boxes_told)}" if boxes else ""
     methods = len({entry.method for entry in entries})
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>kohort: methods compared</title><style>{STYLE}</style></head><body>
-<h1>Methods compared</h1>
-<p>{methods} methods, k = {", ".join(f"{k:,}" for k in ks)}; {rows:,} rows, quasi-identifiers {escape(", ".join(quasi))};
-{escape(workload)}.
-Every release was audited before it was measured.</p>
+<title>kohort: comparison of methods</title><style>{STYLE}</style></head><body>
+<h1>Which method to use</h1>
 {_advice(advice)}
-<h2>Figures</h2><div class="charts">{charts}</div>
+<p>Compared: {methods} {"method" if methods == 1 else "methods"}, k = {", ".join(f"{k:,}" for k in ks)}, on {rows:,} rows.
+Quasi-identifiers: {escape(", ".join(quasi))}. Queries: {escape(workload)}.
+Every release passed the audit before it was measured.</p>
+<h2>Charts</h2><div class="charts">{charts}</div>
 {rectangles}
-<h2>All numbers</h2>{_table(entries, taken)}
-<p>Leaf loss: mean share of a cell that is lost, 0 to 1. C_DM and C_AVG are of classes as published. Seconds are of the CPU, for
-the partition once compiled. Query error: |answer - truth| / truth (of 1, where that is 0), mean by weight. Pairs off: share of
-the records that would have to change to give every pair of columns its distribution in the source, on average.
-{_models_told(entries)}</p>
+<h2>All figures</h2>{_table(entries, taken)}
+<p>Detail lost: mean leaf loss of all cells; 0 % is unchanged, 100 % is nothing left. Total-IL: sum of the height loss of all
+cells. C_DM: discernibility, the sum of the squared sizes of the published groups. C_AVG: mean size of the published groups,
+divided by k. Smallest: size of the smallest group. CPU s: CPU seconds of the partition, without compilation. Query error:
+|answer - truth| / truth (divided by 1 if the truth is 0), mean by weight. Pairs off: share of the rows that must change so that
+a pair of columns has the same distribution as in the source, mean of all pairs.{_models_text(entries)}</p>
 </body></html>
 """
 
 
 def _advice(advice: Advice | None) -> str:
     if advice is None:
-        return '<div class="advice"><p>No method could keep what is promised.</p></div>'
+        return '<div class="advice"><p>No method could keep the promises.</p></div>'
     reasons = "".join(f"<p>{escape(reason)}</p>" for reason in advice.reasons)
-    return f'<div class="advice"><p><strong>Take {escape(advice.method)}.</strong></p>{reasons}</div>'
+    return f'<div class="advice"><p><strong>Use {escape(advice.method)}.</strong></p>{reasons}</div>'
 
 
-def _models_told(entries: Sequence[Entry]) -> str:
+def _models_text(entries: Sequence[Entry]) -> str:
     if not any(entry.models for entry in entries):
         return ""
-    return """ Models are trained on the release and tested on original rows of other folds. Clusters agree: adjusted Rand index
-of k-means on source and release, 1 for the same, 0 for chance. pMSE: 0 if a model cannot tell the release from its source, 0.25
-if it always can."""
+    return """ Models are trained on the release and tested on original rows that they were not trained on. Clusters agree:
+adjusted Rand index between the k-means clusters of source and release; 1 is identical, 0 is chance. pMSE: 0 if a model cannot
+distinguish the release from its source, 0.25 if it always can."""
 
 
 def _figure(svg: str, caption: str) -> str:
@@ -164,7 +176,10 @@ def _table(entries: Sequence[Entry], taken: str) -> str:
     models = dict.fromkeys(name for row in rows for name in row if name.endswith(("_accuracy", "_r2")))
     known = [
         column
-        for column in (*COLUMNS, *((name, name.replace("_", " "), ".3f") for name in models))
+        for column in (
+            *COLUMNS,
+            *((name, name.replace("_", " "), ".1%" if name.endswith("_accuracy") else ".3f") for name in models),
+        )
         if any(row.get(column[0]) is not None for row in rows)
     ]
     head = "".join(f"<th>{escape(title)}</th>" for title in ("method", "k", *(title for _name, title, _form in known)))
@@ -176,6 +191,6 @@ def _line(row: Mapping[str, Any], columns: Sequence[tuple[str, str, str]], *, is
     first = f"<td>{escape(row['method'])}</td><td>{row['k']:,}</td>"
     if row["refused"]:
         return f'<tr>{first}<td class="refused" colspan="{len(columns)}">{escape(row["refused"])}</td></tr>'
-    cells = ["" if row.get(name) is None else format(row[name], form) for name, _title, form in columns]
+    cells = ["" if row.get(name) is None else format(row[name], form).replace("%", " %") for name, _title, form in columns]
     mark = ' class="taken"' if is_taken else ""
     return f"<tr{mark}>{first}" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
