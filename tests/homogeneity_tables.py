@@ -1,4 +1,4 @@
-"""A table of Mohapatra, Patra, and helpers to check graphs and charts of homogeneity."""
+"""Tables of Mohapatra, Patra, and readers for graphs and pictures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TABLE_2 = {
 
 
 def graph_of(path: Path) -> tuple[dict[str, dict[str, str]], dict[tuple[str, str], float]]:
-    """Return the nodes with their data, and the weights of the edges by their two nodes."""
+    """Return the data of each node, and the weight of each edge."""
     space = "{http://graphml.graphdrawing.org/xmlns}"
     root = ET.parse(path).getroot()  # noqa: S314 - the test wrote this file
 
@@ -37,6 +37,7 @@ def graph_of(path: Path) -> tuple[dict[str, dict[str, str]], dict[tuple[str, str
 
 
 def fits_the_page(panels: Any) -> bool:
+    """Return whether all parts of the picture are inside the page."""
     figure = panels.flat[0].figure
     figure.draw_without_rendering()
     boxes = [axes.get_tightbbox() for axes in panels] + [legend.get_window_extent() for legend in figure.legends]

@@ -167,7 +167,8 @@ class Release:
         """Draw two charts with matplotlib: people by group size, and detail lost by column."""
         from kohort.report.release_charts import release_figure
 
-        return release_figure(self._publication.result.class_sizes, self.job.promise.k, self.loss.per_column)
+        counted_in = "people" if self.job.names("unit") else "rows"
+        return release_figure(self._publication.result.class_sizes, self.job.promise.k, self.loss.per_column, counted_in)
 
     def _repr_html_(self) -> str:
         from kohort.report.notebook import release_html

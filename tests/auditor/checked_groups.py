@@ -1,4 +1,4 @@
-"""Small releases, given as groups of sensitive values, and what the auditor says of them."""
+"""Small releases, given as groups of sensitive values, and the result of their audit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TREE: list[tuple[str, ...]] = [
 
 
 def evidence_of(columns, sensitive_promises, *, persons=None, missing=(), value_distances=None, k=2):
-    """The audit of a table of columns a, b (quasi-identifiers) and sensitive ones."""
+    """Audit a table. Columns a and b are quasi-identifiers, all others are sensitive."""
     table = pa.table(
         {name: column if isinstance(column, pa.Array) else pa.array(column, pa.string()) for name, column in columns.items()}
     )
@@ -34,22 +34,25 @@ def evidence_of(columns, sensitive_promises, *, persons=None, missing=(), value_
             view_columns,
             Promise(k=k),
             table.column_names,
-            sensitive_promises={name: SensitivePromise(**asked) for name, asked in sensitive_promises.items()},
+            sensitive_promises={name: SensitivePromise(**requested) for name, requested in sensitive_promises.items()},
             persons=persons is not None,
             missing=missing,
             value_distances=value_distances,
         )
 
 
-def checked(classes, asked, value_distance=None, **options):
-    """The one check of a promise about a table that is given as the sensitive values of its classes."""
+def checked(groups, requested, value_distance=None, **options):
+    """Return the check of a promise. `groups` lists the sensitive values of each group."""
     columns = {
-        "a": [str(number) for number, values in enumerate(classes) for _value in values],
-        "s": [value for values in classes for value in values],
+        "a": [str(number) for number, values in enumerate(groups) for _value in values],
+        "s": [value for values in groups for value in values],
     }
-    evidence = evidence_of(columns, {"s": asked}, value_distances={"s": value_distance} if value_distance else None, **options)
+    evidence = evidence_of(
+        columns, {"s": requested}, value_distances={"s": value_distance} if value_distance else None, **options
+    )
     return evidence.checks[2]
 
 
 def agrees(check, figure):
+    """Return whether the check found this figure, except for rounding."""
     return check.found == "inf" if math.isinf(figure) else math.isclose(check.found, figure, rel_tol=1e-5, abs_tol=1e-9)

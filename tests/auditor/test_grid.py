@@ -1,4 +1,4 @@
-"""The audit checks that ranges end on the grid."""
+"""The audit checks that ranges start and end on the grid."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kohort.errors import AuditError
 from kohort.publishing.boxes import Boxes
 
 
-def test_the_preset_for_everyone_publishes_on_a_grid():
+def test_preset_public_publishes_on_a_grid():
     table = pa.table({"a": [n % 37 for n in range(400)]})
     release = kohort.anonymize(table, quasi="a", preset="public")
     texts = set(release.table["a"].to_pylist())
@@ -33,13 +33,13 @@ def found(release):
     return {check.name: (check.required, check.found, check.verdict) for check in release.evidence.checks}
 
 
-def test_the_audit_shows_the_grid_where_there_is_one(tmp_path):
+def test_audit_has_a_grid_check_if_the_job_has_a_grid(tmp_path):
     for target in (None, tmp_path / "out.csv", tmp_path / "out.parquet"):
         release = kohort.anonymize(SOURCE, **JOB, output=target)
         assert release.table.to_pydict() == {"a": ["*"] * 4 + ["[40 - 45]"] * 4, "b": ["[0,5 - 2]"] * 4 + ["[7,1 - 7,4]"] * 4}
         assert found(release)["grid"] == (0, 0, "pass")
         check = next(check for check in release.evidence.checks if check.name == "grid")
-        assert check.meaning.endswith("(q1 by 5, q2 by 0.1)")
+        assert check.meaning.endswith("(q1: 5, q2: 0.1).")
         assert len(check.sql) == 2
     tight = kohort.anonymize(SOURCE, quasi=["a", "b"], k=4)
     assert "grid" not in found(tight)
@@ -57,13 +57,13 @@ def test_the_audit_shows_the_grid_where_there_is_one(tmp_path):
         ("b", "[7,10000000000000001 - 8]"),
     ],
 )
-def test_a_release_off_the_grid_is_refused(column, text, tmp_path, monkeypatch):
-    """The cells are true and the classes are large enough; only the ends tell more than was asked for."""
-    honest = Boxes.texts
+def test_release_off_the_grid_fails(column, text, tmp_path, monkeypatch):
+    """The cells contain their values and the groups are large enough. Only the ends of a range are not on the grid."""
+    original = Boxes.texts
 
     def texts(self, number, axis):
-        told = honest(self, number, axis).to_pylist()
-        return pa.array([told[0], text] if axis.name == column else told).dictionary_encode()
+        published = original(self, number, axis).to_pylist()
+        return pa.array([published[0], text] if axis.name == column else published).dictionary_encode()
 
     monkeypatch.setattr(Boxes, "texts", texts)
     with pytest.raises(AuditError, match=r"\(grid: required 0, found 4\)"):
@@ -71,14 +71,14 @@ def test_a_release_off_the_grid_is_refused(column, text, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_an_encoder_that_forgot_the_grid_is_caught(monkeypatch):
+def test_encoder_without_grid_fails_the_audit(monkeypatch):
     monkeypatch.setattr(encoding, "_grid", lambda *_: None)
     with pytest.raises(AuditError, match="grid: required 0, found 8"):
         kohort.anonymize(pa.table({"a": [1, 2, 3, 4, 11, 12, 13, 14]}), quasi="a", k=4, ranges="grid")
 
 
 @pytest.mark.parametrize(
-    ("text", "step", "right"),
+    ("text", "step", "expected"),
     [
         ("*", "5", True),
         ("7", "5", True),
@@ -96,5 +96,5 @@ def test_an_encoder_that_forgot_the_grid_is_caught(monkeypatch):
         ("young", "5", False),
     ],
 )
-def test_what_is_on_the_grid(text, step, right):
-    assert on_grid(text, Decimal(step)) is right
+def test_on_grid(text, step, expected):
+    assert on_grid(text, Decimal(step)) is expected

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kohort as kh
-from kohort.auditor.homogeneity import Homogeneity, expected_alike
+from kohort.auditor.homogeneity import Homogeneity, expected_single_valued
 from tests.homogeneity_tables import TABLE_2
 
 TABLE_4 = {"Brain Cancer": [0.25, 0, 0.5], "Malaria": [0.5, 0.5, 0.25], "Heart Disease": [0.25, 0.5, 0.25]}
 ROLES: dict[str, Any] = {"quasi": ["PID", "STATE", "AGE"], "sensitive": "DISEASE"}
-SE_BY_N = {2: 125, 3: 24.6914, 5: 3.2, 10: 0.2}  # for n = 10,000 and k = 5; the paper's case 1 goes on to 60,000
-SE_BY_K = {  # for n = 60,000, the paper's case 2
+SE_BY_N = {2: 125, 3: 24.6914, 5: 3.2, 10: 0.2}  # for n = 10,000 and k = 5; case 1 of Mohapatra, Patra continues to 60,000
+SE_BY_K = {  # for n = 60,000, case 2 of Mohapatra, Patra
     2: {2: 15000, 3: 5000, 4: 1875, 5: 750, 6: 312.5, 8: 58.5938, 10: 11.7188},
     3: {2: 10000, 3: 2222.22, 4: 555.556, 5: 148.148, 6: 41.1523, 8: 3.42936, 10: 0.304832},
     5: {2: 6000, 3: 800, 4: 120, 5: 19.2, 6: 3.2, 8: 0.096, 10: 0.003072},
@@ -36,10 +36,10 @@ def by_label(found: Homogeneity) -> dict[str, list[float]]:
     return {value.label: row for value, row in zip(found.matrix.values, found.matrix.rows(), strict=True)}
 
 
-# --- the paper's own figures
+# --- figures of Mohapatra, Patra
 
 
-def test_tables_3_and_4_of_the_paper():
+def test_tables_3_and_4_of_mohapatra_patra():
     (found,) = kh.audit(pa.table(TABLE_2), **ROLES, k=3).homogeneity
     assert alphas(found) == {"Malaria": 0.5, "Heart Disease": 0.5, "Brain Cancer": 0.5}
     assert (found.max, found.min, found.spread) == (0.5, 0.5, 0)
@@ -51,8 +51,8 @@ def test_tables_3_and_4_of_the_paper():
     assert (found.alike_classes, found.alike_share, found.base_rate) == (0, 0, 5 / 12)
 
 
-def test_a_value_held_by_too_few_keeps_its_figures_but_not_its_name():
-    """Brain Cancer is held by three, and by nobody to be told at k = 4."""
+def test_rare_value_keeps_its_figures_but_not_its_name():
+    """Three rows have Brain Cancer, so it is not named at k = 4."""
     (found,) = kh.audit(pa.table(TABLE_2), **ROLES, k=4).homogeneity
     assert alphas(found) == {"Malaria": 0.5, "Heart Disease": 0.5, "held by fewer than 4": 0.5}
     assert by_label(found)["held by fewer than 4"] == TABLE_4["Brain Cancer"]
@@ -60,19 +60,19 @@ def test_a_value_held_by_too_few_keeps_its_figures_but_not_its_name():
 
 
 @pytest.mark.parametrize("values", SE_BY_K)
-def test_the_grid_of_se(values):
+def test_expected_groups_of_mohapatra_patra(values):
     for times in range(1, 7):
-        assert expected_alike([values], 10_000 * times, 5) == pytest.approx(times * SE_BY_N[values], rel=1e-5)
+        assert expected_single_valued([values], 10_000 * times, 5) == pytest.approx(times * SE_BY_N[values], rel=1e-5)
     for k, se in SE_BY_K[values].items():
-        assert expected_alike([values], 60_000, k) == pytest.approx(se, rel=1e-5)
+        assert expected_single_valued([values], 60_000, k) == pytest.approx(se, rel=1e-5)
 
 
-def test_se_of_large_classes_is_nothing():
-    assert expected_alike([10**6, 10**6], 10**9, 10**6) == 0
-    assert expected_alike([1], 10**6, 10**3) == 1000
+def test_expected_groups_of_extreme_sizes():
+    assert expected_single_valued([10**6, 10**6], 10**9, 10**6) == 0
+    assert expected_single_valued([1], 10**6, 10**3) == 1000
 
 
-# --- against a plain oracle
+# --- comparison with plain Python
 
 cells = st.sampled_from(["a", "b", "c", "rare", "?", "", None])
 tables = st.lists(
@@ -80,16 +80,16 @@ tables = st.lists(
 )
 
 
-def classes_of(rows: list[tuple[Any, ...]]) -> list[list[tuple[Any, ...]]]:
-    classes = defaultdict(list)
+def groups_of(rows: list[tuple[Any, ...]]) -> list[list[tuple[Any, ...]]]:
+    groups = defaultdict(list)
     for row in rows:
-        classes[row[:2]].append(tuple(None if cell in ("", "?") else cell for cell in row[2:]))
-    return list(classes.values())
+        groups[row[:2]].append(tuple(None if cell in ("", "?") else cell for cell in row[2:]))
+    return list(groups.values())
 
 
-def alike(classes: list[list[tuple[Any, ...]]], *columns: int) -> list[int]:
-    """The sizes of the classes that are alike in all these columns."""
-    return [len(one) for one in classes if all(len({row[column] for row in one}) == 1 for column in columns)]
+def single_valued(groups: list[list[tuple[Any, ...]]], *columns: int) -> list[int]:
+    """Return the sizes of the groups with a single value in each of these columns."""
+    return [len(one) for one in groups if all(len({row[column] for row in one}) == 1 for column in columns)]
 
 
 def shown(value: str | None, held: int, k: int) -> str:
@@ -102,43 +102,43 @@ def test_figures_match_plain_counts(rows, k):
     names = ["q", "r", "s", "t"]
     table = pa.table({name: pa.array(column, pa.string()) for name, column in zip(names, zip(*rows, strict=True), strict=True)})
     evidence = kh.audit(table, quasi=["q", "r"], sensitive=["s", "t"], missing="?", k=k, threads=1)
-    classes, n = classes_of(rows), len(rows)
-    sizes = [len(one) for one in classes]
-    counts = [Counter(row[column] for one in classes for row in one) for column in (0, 1)]
+    groups, n = groups_of(rows), len(rows)
+    sizes = [len(one) for one in groups]
+    counts = [Counter(row[column] for one in groups for row in one) for column in (0, 1)]
     for column, found in enumerate(evidence.homogeneity):
-        shares = {value: [sum(row[column] == value for row in one) / len(one) for one in classes] for value in counts[column]}
-        told: dict[str, float] = {}
+        shares = {value: [sum(row[column] == value for row in one) / len(one) for one in groups] for value in counts[column]}
+        expected: dict[str, float] = {}
         weights: dict[str, list[float]] = {}
         for value, held in counts[column].items():
             label = shown(value, held, k)
-            told[label] = max(told.get(label, 0), *shares[value])
-            weights[label] = [one + more for one, more in zip(weights.get(label, [0] * len(classes)), shares[value], strict=True)]
-        assert alphas(found) == told
-        assert [one.alpha for one in found.alphas] == sorted(told.values(), reverse=True)
+            expected[label] = max(expected.get(label, 0), *shares[value])
+            weights[label] = [one + more for one, more in zip(weights.get(label, [0] * len(groups)), shares[value], strict=True)]
+        assert alphas(found) == expected
+        assert [one.alpha for one in found.alphas] == sorted(expected.values(), reverse=True)
         assert by_label(found) == {label: pytest.approx(row) for label, row in weights.items()}
         assert (found.max, found.min) == (max(map(max, shares.values())), min(map(max, shares.values())))
         assert found.values == len(counts[column])
-        same = alike(classes, column)
+        same = single_valued(groups, column)
         assert found.alike_classes == len(same)
         assert found.alike_share == pytest.approx(sum(same) / n)
         assert found.base_rate == max(counts[column].values()) / n
     together = evidence.homogeneity_all
     assert together is not None
-    same = alike(classes, 0, 1)
+    same = single_valued(groups, 0, 1)
     assert together.alike_classes == len(same)
     assert together.alike_share == pytest.approx(sum(same) / n)
-    assert together.base_rate == max(Counter(row for one in classes for row in one).values()) / n
+    assert together.base_rate == max(Counter(row for one in groups for row in one).values()) / n
     for se, columns in ((evidence.homogeneity[0].se, [0]), (evidence.homogeneity[1].se, [1]), (together.se, [0, 1])):
-        kinds = math.prod(len(counts[column]) for column in columns)
-        assert se.formula == pytest.approx(kinds / kinds ** min(sizes) * n / min(sizes))
-        assert se.unequal == pytest.approx(sum(kinds / kinds**size for size in sizes))
+        values = math.prod(len(counts[column]) for column in columns)
+        assert se.formula == pytest.approx(values / values ** min(sizes) * n / min(sizes))
+        assert se.unequal == pytest.approx(sum(values / values**size for size in sizes))
         drawn = [math.prod(sum((held / n) ** size for held in counts[c].values()) for c in columns) for size in sizes]
         assert se.predicted == pytest.approx(sum(drawn))
-        assert se.observed == len(alike(classes, *columns))
+        assert se.observed == len(single_valued(groups, *columns))
 
 
-def test_pooled_values_are_pooled_in_the_graph_but_not_in_their_alpha():
-    """Two rare values fill a class between them, yet nobody in it is found out."""
+def test_pooled_values_share_a_node_but_not_their_alpha():
+    """Two rare values make up one group. Together they have all of its rows, but each only half."""
     table = pa.table({"q": ["x"] * 2 + ["y"] * 4, "s": ["one", "two"] + ["many"] * 4})
     (found,) = kh.audit(table, quasi="q", sensitive="s", k=2).homogeneity
     assert alphas(found) == {"many": 1, "held by fewer than 2": 0.5}
@@ -146,13 +146,13 @@ def test_pooled_values_are_pooled_in_the_graph_but_not_in_their_alpha():
     assert found.alike_classes == 1
 
 
-def test_numbers_are_named_as_elsewhere_and_not_a_number_is_missing():
+def test_labels_of_numbers_and_nan():
     table = pa.table({"q": ["x"] * 6, "s": [1.0, 1.0, 2.5, 2.5, math.nan, None]})
     (found,) = kh.audit(table, quasi="q", sensitive="s", k=2).homogeneity
     assert set(alphas(found)) == {"1", "2.5", "(missing)"}
 
 
-def test_it_passes_no_verdict():
+def test_homogeneity_has_no_verdict():
     table = pa.table({"q": ["x"] * 3, "s": ["same"] * 3})
     evidence = kh.audit(table, quasi="q", sensitive="s", k=2)
     assert evidence.passed
@@ -161,8 +161,8 @@ def test_it_passes_no_verdict():
     assert kh.audit(table.slice(0, 0), quasi="q", sensitive="s", k=2).homogeneity == ()
 
 
-def test_classes_are_numbered_as_they_appear():
-    """Many rows: several threads read them."""
+def test_groups_are_numbered_by_first_appearance():
+    """Many rows, so that several threads read them."""
     place = np.random.default_rng(3).integers(0, 400, 200_000)
     table = pa.table({"q": place.astype(str), "s": (place % 7).astype(str)})
     (found,) = kh.audit(table, quasi="q", sensitive="s", k=2, threads=4).homogeneity

@@ -1,4 +1,4 @@
-"""Releases and evidence as notebooks show them."""
+"""Reads the HTML views of notebooks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ VOID = {"br", "hr", "img", "input", "link", "meta"}
 
 
 class Page(HTMLParser):
-    """The text of each element, if every element is closed where it should be."""
+    """Collects tags, attributes and texts. Fails if an element is not closed correctly."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

@@ -26,32 +26,32 @@ def overlapping(texts: list[Any]) -> list[tuple[str, str]]:
     return [(one, other) for (one, box), (other, below) in pairs if box.overlaps(below)]
 
 
-@pytest.mark.parametrize("classes", [3, *(pytest.param(many, marks=pytest.mark.slow) for many in (1, MOST_CLASSES))])
+@pytest.mark.parametrize("groups", [3, *(pytest.param(many, marks=pytest.mark.slow) for many in (1, MOST_CLASSES))])
 @pytest.mark.parametrize("names", [["a"], ["Brain Cancer", "$x_1^2$", "W" * 70, "two\nlines", None], ODD])
-def test_nothing_is_cut_off_or_written_over(names, classes):
-    rows = 4 * len(names) * classes
-    table = pa.table({"zip": [f"E{n % classes}" * 9 for n in range(rows)], "s": (names * (rows // len(names)))})
+def test_texts_fit_the_page_and_do_not_overlap(names, groups):
+    rows = 4 * len(names) * groups
+    table = pa.table({"zip": [f"E{n % groups}" * 9 for n in range(rows)], "s": (names * (rows // len(names)))})
     panels = kh.audit(table, quasi="zip", sensitive="s", k=2).graph()
     assert fits_the_page(panels)
     assert overlapping(panels[0].texts) == []
     assert panels._repr_png_() is not None
 
 
-def test_the_graph_of_table_2_has_its_weights(tmp_path):
+def test_graph_of_table_2_shows_its_weights(tmp_path):
     evidence = kh.audit(pa.table(TABLE_2), **ROLES, k=3, graph=tmp_path / "g.svg", curves=tmp_path / "c.svg")
     (axes,) = evidence.graph()
     texts = [text.get_text() for text in axes.texts]
-    assert sorted(text for text in texts if text in ("0.25", "0.5", "1")) == ["0.25"] * 4 + ["0.5"] * 4
-    assert {"Brain Cancer", "E1", "E3", "DISEASE"} <= set(texts)
+    assert sorted(text for text in texts if text in ("25 %", "50 %", "100 %")) == ["25 %"] * 4 + ["50 %"] * 4
+    assert {"Brain Cancer", "E1", "E3", "DISEASE: no group reveals the value"} <= set(texts)
     for name in ("g", "c"):
         assert ET.parse(tmp_path / f"{name}.svg").getroot().tag.endswith("svg")  # noqa: S314 - we wrote it
     before = (tmp_path / "g.svg").read_bytes()
-    assert b"Malaria" in before  # else searching a picture for a name would find nothing
+    assert b"Malaria" in before  # proves that a search for a name in a picture can succeed
     kh.audit(pa.table(TABLE_2), **ROLES, k=3, graph=tmp_path / "g.svg", force=True)
     assert (tmp_path / "g.svg").read_bytes() == before
 
 
-def test_a_class_that_is_all_alike_stands_out():
+def test_group_with_a_single_value_is_orange():
     table = pa.table({"q": ["x"] * 4 + ["y"] * 4, "s": ["a"] * 4 + ["a", "b"] * 2})
     (axes,) = kh.audit(table, quasi="q", sensitive="s", k=2).graph()
     colours = Counter(line.get_color() for line in axes.lines if len(line.get_xdata()) == 2 and line.get_linestyle() == "-")
@@ -59,9 +59,9 @@ def test_a_class_that_is_all_alike_stands_out():
     assert any("orange" in text.get_text() for text in axes.texts)
 
 
-def test_a_graph_too_large_to_read_is_refused(tmp_path):
+def test_graph_too_large_for_a_picture_is_an_error(tmp_path):
     table = pa.table({"q": [str(n // 2) for n in range(200)], "s": ["a", "b"] * 100})
-    with pytest.raises(RequestError, match=r"2 values and 100 classes .* up to 20 values and 20 classes.*\.graphml"):
+    with pytest.raises(RequestError, match=r"2 values and 100 groups .* 20 values and 20 groups.*\.graphml"):
         kh.audit(table, quasi="q", sensitive="s", k=2, graph=tmp_path / "g.svg", curves=tmp_path / "c.svg")
     assert list(tmp_path.iterdir()) == []
     kh.audit(table, quasi="q", sensitive="s", k=2, graph=tmp_path / "g.graphml")

@@ -1,4 +1,4 @@
-"""HTML for notebooks."""
+"""HTML views for notebooks."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.report.shown import Page
 
 mpl.use("Agg")
 CHECKS = (
-    Check("k", 5, 7, "pass", "smallest class"),
-    Check("wildcard", 5, None, "not run", "too many <classes>"),
+    Check("k", 5, 7, "pass", "smallest group"),
+    Check("wildcard", 5, None, "not run", "too many <groups>"),
     Check("cells", 0, 1234, "fail", "cells & values"),
 )
 LOSS = SimpleNamespace(leaf=0.125, per_column={"age": 0.25, "sex": 0.0})
@@ -30,7 +30,7 @@ def release(loss=LOSS, *, checks=CHECKS[:2], output=None) -> str:
     return notebook.release_html(evidence(*checks), loss, {"age": "numbers, 70 distinct"}, output=output, method="mondrian", k=5)
 
 
-def test_reading_the_html_part_loads_no_matplotlib():
+def test_import_of_html_views_does_not_load_matplotlib():
     code = "import sys, kohort.report.notebook; print('matplotlib' in sys.modules, 'kohort.methods' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout == "False False\n"
@@ -47,7 +47,7 @@ def test_html_is_well_formed_and_has_no_script(checks):
         assert set(page.attributes) <= {"style", "class", "scope", "open"}
 
 
-def test_the_verdict_comes_first_and_in_words():
+def test_verdict_comes_first():
     assert Page(notebook.evidence_html(evidence(*CHECKS[:2]))).texts[0] == "Audit passed"
     failed = Page(notebook.evidence_html(evidence(*CHECKS))).texts
     assert failed[:2] == ["Audit FAILED", ": cells. Do not publish this table."]
@@ -55,24 +55,24 @@ def test_the_verdict_comes_first_and_in_words():
     assert Page(notebook.evidence_html(warned)).texts[0] == "Audit passed with 1 warning"
 
 
-def test_evidence_tells_its_figures_and_checks():
+def test_evidence_shows_figures_and_checks():
     texts = Page(notebook.evidence_html(evidence(*CHECKS))).texts
-    assert {"k found", "7", "rows", "12,000", "classes", "1,500"} <= set(texts)
+    assert {"k found", "7", "rows", "12,000", "groups", "1,500"} <= set(texts)
     rows = [texts[texts.index(name) - 1 :][:5] for name in ("wildcard", "cells")]
-    assert rows == [["not run", "wildcard", "5", "-", "too many <classes>"], ["FAIL", "cells", "0", "1,234", "cells & values"]]
+    assert rows == [["not run", "wildcard", "5", "-", "too many <groups>"], ["FAIL", "cells", "0", "1,234", "cells & values"]]
 
 
-def test_a_release_tells_what_it_cost():
+def test_release_shows_figures_and_detail_lost():
     page = Page(release(output="out/<release>.csv"))
-    told = ["7", "12,000", "1,500", "5", "12.5 %", "mondrian", "out/<release>.csv"]
-    first = page.texts.index(told[0])
-    assert page.texts[first : first + len(told)] == told
+    figures = ["7", "12,000", "1,500", "5", "12.5 %", "mondrian", "out/<release>.csv"]
+    first = page.texts.index(figures[0])
+    assert page.texts[first : first + len(figures)] == figures
     first = page.texts.index("age")
     assert page.texts[first : first + 5] == ["age", "25.0 %", "numbers, 70 distinct", "sex", "0 %"]
     assert "no file" in Page(release()).texts
 
 
-def test_checks_are_unfolded_where_something_is_wrong():
+def test_checks_are_unfolded_if_one_failed():
     assert "open" not in Page(release()).attributes
     assert "open" in Page(release(checks=CHECKS)).attributes
 
@@ -86,7 +86,7 @@ def test_names_are_escaped():
     assert "mathjax_ignore" in html
 
 
-def test_many_columns_are_counted_not_listed():
+def test_only_the_columns_with_most_loss_are_listed():
     texts = Page(release(SimpleNamespace(leaf=0.5, per_column={f"c{number}": number / 200 for number in range(200)}))).texts
     assert "and 170 more, at most 84.5 % each" in texts
     assert "c170" in texts
@@ -94,6 +94,6 @@ def test_many_columns_are_counted_not_listed():
 
 
 @pytest.mark.parametrize("share", [-0.1, 0, 1e-9, 0.5, 1, 1.0000001])
-def test_bars_stay_in_their_cells(share):
+def test_bars_fit_their_cells(share):
     width = float(notebook._bar(share).rsplit(" ", 1)[1].rstrip("%)"))
     assert 0 <= width <= 100

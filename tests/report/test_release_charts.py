@@ -1,4 +1,4 @@
-"""Charts of a release: every person is shown, nothing is cut off."""
+"""Charts of a release: every row is counted, nothing is cut off."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def words(drawn: Any) -> list[str]:
     return [text.get_text() for text in drawn.texts]
 
 
-def persons(drawn: Any) -> int:
+def total(drawn: Any) -> int:
     return sum(int(bar.get_height()) for bar in drawn.patches)
 
 
@@ -47,12 +47,12 @@ def persons(drawn: Any) -> int:
 
 
 @pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
-def test_every_person_is_in_a_bar(sizes):
+def test_every_row_is_in_a_bar(sizes):
     drawn = axes()
-    charts.class_sizes(drawn, sizes, 5)
-    assert persons(drawn) == sizes.sum()
+    charts.group_sizes(drawn, sizes, 5)
+    assert total(drawn) == sizes.sum()
     assert len(drawn.patches) <= charts.MOST_SINGLE_BARS
-    assert drawn.get_title(loc="left") == "How many persons look alike"
+    assert drawn.get_title(loc="left") in ("No group is smaller than k = 5", "There are no groups") or (sizes < 5).any()
     assert drawn.get_xlabel()
     assert drawn.get_ylabel()
     drawn.figure.draw_without_rendering()
@@ -60,7 +60,7 @@ def test_every_person_is_in_a_bar(sizes):
 
 @settings(deadline=None, max_examples=200)
 @given(st.lists(st.integers(1, 10**6), max_size=20), st.integers(1, 10**5))
-def test_no_bar_stands_on_both_sides_of_k(sizes, k):
+def test_no_bar_covers_sizes_below_and_above_k(sizes, k):
     firsts, _by_ratio = charts._first_sizes(np.array(sizes, np.int64), k)
     assert k in firsts
     assert (np.diff(firsts) > 0).all()
@@ -68,49 +68,53 @@ def test_no_bar_stands_on_both_sides_of_k(sizes, k):
     assert all(firsts[0] <= size < firsts[-1] for size in sizes)
 
 
-def test_the_line_of_k():
+def test_line_marks_k():
     drawn = axes()
-    charts.class_sizes(drawn, SIZES["typical"], 5)
+    charts.group_sizes(drawn, SIZES["typical"], 5)
     assert "k = 5" in words(drawn)
     assert [list(line.get_xdata()) for line in drawn.lines] == [[4.5, 4.5]]
 
 
-def test_classes_below_k_look_different_without_colour():
+def test_groups_below_k_are_hatched():
     drawn = axes()
-    charts.class_sizes(drawn, np.array([3, 5]), 5)
+    charts.group_sizes(drawn, np.array([3, 5]), 5)
     assert {bar.get_x() + 0.5: bool(bar.get_hatch()) for bar in drawn.patches if bar.get_height()} == {3: True, 5: False}
-    assert "2 classes of 3 to 5 persons; 3 persons below k" in words(drawn)
+    assert "2 groups of 3 to 5 rows" in words(drawn)
+    assert drawn.get_title(loc="left") == "1 group is smaller than k = 5"
+    charts.group_sizes(people := axes(), np.array([1]), 5, "people")
+    assert "1 group of 1 person" in words(people)
+    assert people.get_xlabel() == "size of the group (people)"
 
 
-def test_sizes_far_apart_are_compared_by_ratio():
+def test_axis_is_logarithmic_for_very_different_sizes():
     scales = {}
     for name in ("typical", "middling", "far apart"):
         drawn = axes()
-        charts.class_sizes(drawn, SIZES[name], 5 if name != "middling" else 50)
+        charts.group_sizes(drawn, SIZES[name], 5 if name != "middling" else 50)
         scales[name] = drawn.get_xscale()
     assert scales == {"typical": "linear", "middling": "linear", "far apart": "log"}
 
 
-def test_the_largest_loss_comes_first():
+def test_columns_with_most_loss_come_first():
     drawn = axes()
     charts.loss_per_column(drawn, {"low": 0.1, "all": 1.0, "none": 0.0})
     assert [label.get_text() for label in drawn.get_yticklabels()] == ["all", "low", "none"]
     assert [bar.get_width() for bar in drawn.patches] == [100, 10, 0]
     assert {"100 %", "10.0 %", "0 %"} <= set(words(drawn))
     assert drawn.yaxis_inverted()
-    assert drawn.get_title(loc="left") == "How much of each column is lost"
+    assert drawn.get_title(loc="left") == "How much detail is lost?"
     assert "%" in drawn.get_xlabel()
 
 
-def test_many_columns_are_counted_not_drawn():
+def test_only_the_columns_with_most_loss_are_drawn():
     drawn = axes()
     charts.loss_per_column(drawn, {f"c{number}": number / 200 for number in range(200)})
     assert len(drawn.patches) == charts.MOST_COLUMNS
     assert "and 170 more, at most 84.5 % each" in words(drawn)
 
 
-def test_names_are_drawn_as_they_are():
-    """Drawn, not only set: matplotlib reads mathematics and warns of missing letters when it draws."""
+def test_names_are_drawn_as_plain_text():
+    """Draw the picture, because matplotlib parses mathematics and warns about missing letters only then."""
     panels = charts.release_figure(SIZES["typical"], 5, dict.fromkeys(NAMES, 0.5))
     assert panels._repr_png_() is not None
     labels = panels[1].get_yticklabels()
@@ -120,14 +124,14 @@ def test_names_are_drawn_as_they_are():
     assert all(0 < len(text) <= charts.MOST_LETTERS for text in texts)
 
 
-def test_long_names_keep_their_ends():
+def test_long_names_are_cut_in_the_middle():
     names = charts._drawable([f"{'question ' * 20}{number}" for number in (1, 2)], ["sans-serif"])
     assert [name[-1] for name in names] == ["1", "2"]
 
 
 @pytest.mark.parametrize("columns", [0, 1, 200])
 @pytest.mark.parametrize("name", ["none", "one", "far apart"])
-def test_a_figure_is_shown_and_leaves_nothing_behind(name, columns):
+def test_figure_is_shown_and_not_kept_by_pyplot(name, columns):
     import matplotlib.pyplot as plt
 
     panels = charts.release_figure(SIZES[name], 5, {f"column {number}": 0.5 for number in range(columns)})
@@ -142,7 +146,7 @@ def test_a_figure_is_shown_and_leaves_nothing_behind(name, columns):
     assert plt.get_fignums() == []
 
 
-def test_a_part_of_a_figure_is_still_shown():
+def test_part_of_the_panels_is_shown():
     panels: Any = charts.release_figure(SIZES["one"], 5, {"age": 0.5})
     assert panels[:1]._repr_png_() is not None
     assert panels[:0]._repr_png_() is None

@@ -1,4 +1,4 @@
-"""Distances of columns and pairs, compared with loops over records."""
+"""Distances of columns and pairs, compared with plain loops over rows."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from tests.utility.drawn_tables import TREES, drawn, measured, published
 SEEDS = range(20)
 
 
-# --- the oracle
+# --- plain Python
 
 
 def shares() -> defaultdict[Any, float]:
     return defaultdict(float)
 
 
-class Told:
-    """One column in plain Python: what its records hold, and the bins that a published text lies in."""
+class PlainColumn:
+    """One column in plain Python: its values, its published texts, and its bins."""
 
     def __init__(self, name, values, texts):
         self.name, self.values, self.texts = name, values, texts
@@ -53,7 +53,7 @@ class Told:
         return value.toordinal() if isinstance(value, date) else float(value) if isinstance(value, float) else int(value)
 
     def ends(self, text):
-        """The first and the last number of a cell."""
+        """Return the first and last number of a cell."""
         if text == "*":
             return self.low, self.high
         if self.name == "d":
@@ -76,7 +76,7 @@ class Told:
         return self.bin(self.number(value)) if self.ordered else self.below["*"].index(value)
 
     def shares(self, text):
-        """Bin by bin: the share of a published cell."""
+        """Return the share of a published cell in each bin."""
         if text is None:
             return {"missing": 1.0}
         found = shares()
@@ -97,7 +97,7 @@ class Told:
         return found
 
     def holds(self, text, value):
-        """Whether a cell may stand for a value."""
+        """Return whether a cell contains a value."""
         if text is None or text == "*" or value is None:
             return text == "*" or text is value
         if self.name in "tzc":
@@ -123,15 +123,15 @@ def variation(source, release):
 
 
 def transported(source, release, bins):
-    """The cheapest way to carry mass from bin to bin, as a linear program; to and from missing it goes all the way."""
+    """Return the cheapest plan to move shares from bin to bin, as a linear program. To and from missing, the distance is 1."""
     have, want = ([at for at, share in mass.items() if share > 0] for mass in (source, release))
     cost = [
         float(at != to) if "missing" in (at, to) else abs(at - to) / max(bins - 1, 1) for at, to in itertools.product(have, want)
     ]
-    leaves = np.kron(np.eye(len(have)), np.ones(len(want)))
-    arrives = np.kron(np.ones(len(have)), np.eye(len(want)))
+    leaving = np.kron(np.eye(len(have)), np.ones(len(want)))
+    arriving = np.kron(np.ones(len(have)), np.eye(len(want)))
     masses = [*(source[at] for at in have), *(release[to] for to in want)]
-    found = linprog(cost, A_eq=np.vstack([leaves, arrives])[:-1], b_eq=masses[:-1])
+    found = linprog(cost, A_eq=np.vstack([leaving, arriving])[:-1], b_eq=masses[:-1])
     return found.fun
 
 
@@ -170,20 +170,20 @@ def correlation(one, other):
     return statistics.correlation(*zip(*known, strict=True))
 
 
-def told_columns(source, release):
+def plain_columns(source, release):
     texts = {name: release.column(name).cast(pa.string()).to_pylist() for name in release.column_names}
-    return {name: Told(name, source.column(name).to_pylist(), texts[name]) for name in source.column_names}
+    return {name: PlainColumn(name, source.column(name).to_pylist(), texts[name]) for name in source.column_names}
 
 
-# --- against it
+# --- comparison
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_column_distances_match_loops_over_records(seed):
+def test_column_distances_match_loops_over_rows(seed):
     table, labels = drawn(seed)
     source, release, schema = published(table, labels, hierarchy=TREES)
     found = measured(source, release, schema)
-    for name, column in told_columns(source, release).items():
+    for name, column in plain_columns(source, release).items():
         figures, (before, after) = found.per_column[name], column.masses()
         assert figures.total_variation == pytest.approx(variation(before, after)), name
         moved = transported(before, after, column.bins) if column.ordered else variation(before, after)
@@ -196,10 +196,10 @@ def test_column_distances_match_loops_over_records(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_pair_distances_match_loops_over_records(seed):
+def test_pair_distances_match_loops_over_rows(seed):
     table, labels = drawn(seed)
     source, release, schema = published(table, labels, hierarchy=TREES)
-    found, columns = measured(source, release, schema), told_columns(source, release)
+    found, columns = measured(source, release, schema), plain_columns(source, release)
     pairs = {(one, other): variation_of_pair(columns[one], columns[other]) for one, other in itertools.combinations(columns, 2)}
     assert found.pairs.mean == pytest.approx(statistics.fmean(pairs.values()))
     assert found.pairs.largest == pytest.approx(max(pairs.values())) == pytest.approx(pairs[found.pairs.between])
@@ -208,9 +208,9 @@ def test_pair_distances_match_loops_over_records(seed):
         for name, column in columns.items()
         if column.ordered
     }
-    told = {name: list(map(columns[name].middle, columns[name].texts)) for name in held}
+    published_middles = {name: list(map(columns[name].middle, columns[name].texts)) for name in held}
     changes = {
-        (one, other): abs(correlation(held[one], held[other]) - correlation(told[one], told[other]))
+        (one, other): abs(correlation(held[one], held[other]) - correlation(published_middles[one], published_middles[other]))
         for one, other in itertools.combinations(held, 2)
     }
     assert found.correlations.mean == pytest.approx(statistics.fmean(changes.values()), abs=1e-7)

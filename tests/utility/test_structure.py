@@ -1,4 +1,4 @@
-"""Structure of a release: what it keeps of the original's distributions."""
+"""Distances between the distributions of a release and of its source."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from kohort.utility.queries.value_domains import domain_of
 from tests.utility.drawn_tables import TREES, drawn, measured, published, schema_of
 
 
-def test_what_was_left_out_still_makes_the_tree():
-    """With rows suppressed, another value would be rare: cells are read by the tree that they were published by."""
+def test_tree_is_made_from_all_rows():
+    """Without the suppressed rows, another value would be rare. Cells must be read with the tree of the whole source."""
     table = pa.table({"t": ["a"] * 8 + ["b"] * 8 + ["c"] * 3, "n": [1] * 8 + [2] * 6 + [30, 60] + [1, 1, 2]})
     release = kohort.anonymize(table, quasi=["t", "n"], hierarchy={"t": "rare:4"}, k=5, suppress=0.3, method="mondrian", seed=7)
-    pair = release.aligned()
-    assert pair.source.num_rows < table.num_rows
+    aligned = release.aligned()
+    assert aligned.source.num_rows < table.num_rows
     for name in ("t", "n"):
-        read, made = pair.domain(name), domain_of(table, pair.schema, name)
+        read, made = aligned.domain(name), domain_of(table, aligned.schema, name)
         assert (read.runs, read.ends) == (made.runs, made.ends)
     assert 0 <= release.structure().total.total_variation < 1
 
 
-# --- by hand
+# --- examples computed by hand
 
 
-def test_a_release_that_tells_everything_is_no_distance_away():
-    table = drawn(seed=3)[0].drop_columns(["d"])  # days are never told
+def test_unchanged_release_has_distance_0():
+    table = drawn(seed=3)[0].drop_columns(["d"])  # single days are never published
     found = measured(table, table, schema_of(table, hierarchy=TREES))
     figures = [figure for column in found.per_column.values() for figure in vars(column).values()]
     assert figures == pytest.approx([0.0] * len(figures), abs=1e-12)
     assert (found.pairs.largest, found.correlations.largest) == (0.0, 0.0)
 
 
-def test_a_release_that_tells_nothing():
+def test_release_of_only_stars():
     table = pa.table({"c": ["a", "a", "a", "b"], "n": [1, 1, 2, 4]})
     found = measured(table, pa.table({"c": ["*"] * 4, "n": ["*"] * 4}), schema_of(table))
     c, n = found.per_column["c"], found.per_column["n"]
@@ -57,24 +57,25 @@ def test_a_release_that_tells_nothing():
     assert found.correlations is None
 
 
-def test_a_star_for_missing_values_counts_as_present():
+def test_star_counts_as_present():
     table = pa.table({"n": [1, 2, None, None]})
     found = measured(table, pa.table({"n": ["*"] * 4}), schema_of(table))
     n = found.per_column["n"]
     assert (n.total_variation, n.earth_mover) == (0.5, 0.5)
-    half_a_record = 0.125 / 1.125
-    assert n.kullback_leibler == pytest.approx(0.5 * math.log2(0.25 / (0.5 / 1.125)) + 0.5 * math.log2(0.5 / half_a_record))
+    half_a_row = 0.125 / 1.125
+    assert n.kullback_leibler == pytest.approx(0.5 * math.log2(0.25 / (0.5 / 1.125)) + 0.5 * math.log2(0.5 / half_a_row))
     assert (n.entropy_loss, n.entropy_share) == (1.5, 1.0)
     assert found.pairs is None
 
 
-def test_values_may_be_missing_that_were_not():
+def test_present_values_published_as_missing():
     table = pa.table({"n": [1, None, 2, 4]})
     (n,) = measured(table, pa.table({"n": ["2", None, None, "4"]}), schema_of(table)).per_column.values()
-    assert (n.total_variation, n.earth_mover) == (0.25, 0.25)  # 1 is gone, or it is 2 by a third of the way and that is gone
+    # The cheapest plan moves 1 to missing, or 1 to 2 and a 2 to missing.
+    assert (n.total_variation, n.earth_mover) == (0.25, 0.25)
 
 
-def test_a_mean_stands_for_all_of_its_records():
+def test_means_without_ranges():
     table = pa.table({"n": [1, 2, 6, 5, 6, 7], "m": [4, 3, 8, 2, 9, 7]})
     source, release, schema = published(table, [0, 0, 0, 1, 1, 1], statistic={"n": "mean", "m": "both"})
     assert release.column("n.mean").to_pylist() == ["3"] * 3 + ["6"] * 3
@@ -85,7 +86,7 @@ def test_a_mean_stands_for_all_of_its_records():
     assert found.correlations.mean == pytest.approx(1 - statistics.correlation([1, 2, 6, 5, 6, 7], [4, 3, 8, 2, 9, 7]))
 
 
-def test_columns_of_nothing_but_missing_or_one_value():
+def test_columns_with_one_value_or_only_missing_values():
     table = pa.table({"gone": pa.nulls(4, pa.string()), "lost": pa.nulls(4, pa.int64()), "same": [7] * 4, "n": [1, 2, 3, 4]})
     nothing = pa.table(
         {"gone": [None, None, "*", "*"], "lost": pa.nulls(4, pa.string()), "same": ["7"] * 4, "n": ["[1 - 4]"] * 4}
@@ -96,10 +97,10 @@ def test_columns_of_nothing_but_missing_or_one_value():
     assert found.correlations.largest == 0
 
 
-# --- what is asked and what is said
+# --- requests, figures and messages
 
 
-def test_rows_may_stand_in_any_order():
+def test_order_of_rows_does_not_matter():
     sample = datasets.hospital(300)
     source, release, schema = published(sample.table, job=sample.job)
     shuffled = release.take(pa.array(np.random.default_rng(1).permutation(release.num_rows)))
@@ -108,15 +109,18 @@ def test_rows_may_stand_in_any_order():
     assert {**one["pairs"], "between": 0} == pytest.approx({**other["pairs"], "between": 0})
 
 
-def test_figures_are_for_json_and_one_sentence():
+def test_json_and_sentences():
     sample = datasets.hospital(300)
     found = measured(*published(sample.table, job=sample.job))
     assert set(json.loads(json.dumps(found.to_dict()))["per_column"]) == {"age", "sex", "zip", "occupation"}
-    assert re.fullmatch(r"Columns are off by [^.]*\.\d% .*'.*' and '.*'\); \d+% of the entropy is lost\.", found.in_words())
+    assert re.fullmatch(
+        r"To match the source, a column must .* on average \(at most \d+\.\d %: '.*' and '.*'\)\. Information .* \d+ %\.",
+        found.in_words(),
+    )
 
 
-def test_every_kind_of_column_of_every_method_is_read():
-    """A cell that the source has no value in would be refused."""
+def test_all_types_of_columns_are_read():
+    """A cell without a value of the source would be an error."""
     sample = datasets.hospital(400)
     for ranges, method in itertools.product(("tight", "grid"), ("mondrian", "auto")):
         job = Job.build(
@@ -132,18 +136,18 @@ def test_every_kind_of_column_of_every_method_is_read():
         assert 0 < found.total.entropy_share < 1
 
 
-def test_what_does_not_fit_is_refused_without_a_cell():
+def test_wrong_releases_are_errors_without_a_cell():
     table = pa.table({"n": [17, 18, 19], "c": ["sick", "well", "well"]})
     schema = schema_of(table)
-    for release, said in (
+    for release, message in (
         (table.slice(1), "the source has 3 rows, the release 2"),
         (table.drop_columns(["c"]), "no column 'c'"),
         (table.set_column(0, "n", pa.array([17, 18, 99])), "column 'n'"),
         (table.set_column(1, "c", pa.array(["sick", "well", None])), "column 'c'"),
     ):
-        with pytest.raises(RequestError, match=said) as refused:
+        with pytest.raises(RequestError, match=message) as error:
             measured(table, release, schema)
-        assert str(refused.value).endswith(".")
-        assert not re.search("99|17|sick|well", str(refused.value))
+        assert str(error.value).endswith(".")
+        assert not re.search("99|17|sick|well", str(error.value))
     with pytest.raises(RequestError, match="0 rows"):
         measured(table.slice(3), table.slice(3), schema)

@@ -1,4 +1,4 @@
-"""DuckDB views of a release print nothing."""
+"""DuckDB views of a release print no progress bar."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ with release_view(pa.table({"q": ["a"]}), None, ViewColumns(["q"], [], []), 1) a
 """
 
 
-def test_the_auditor_prints_nothing_of_its_own():
-    """Where no script runs, DuckDB draws a progress bar on stdout once a query takes seconds."""
+def test_duckdb_prints_no_progress_bar():
+    """Outside of a script, DuckDB would draw a progress bar on stdout if a query takes seconds."""
     ran = subprocess.run([sys.executable, "-c", NOT_A_SCRIPT], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "False"

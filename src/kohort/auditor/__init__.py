@@ -1,7 +1,7 @@
-"""What the published file itself shows. The oracle: it shares no code with what made the release.
+"""Independent check of a release: counts in SQL what the published file contains.
 
-It is handed a function that runs SQL against a view of the release, and reads published text through
-`kohort.schema.published_text`.
+The auditor shares no code with the parts that make a release. The caller gives it a function that runs SQL on a view of the
+release. It reads published text through `kohort.schema.published_text`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How often each sensitive value is in each class: the SQL tables on which every promise beyond k is asked.
+"""SQL tables that count how often each sensitive value occurs in each group. All promises except k are checked on them.
 
-A value is its text. All that is missing is one value and is spelt as the empty text, so that values are never NULL and can
-be joined. Where persons have several rows, a value is counted once for each person who holds it.
+Values are compared as text. All missing values count as one value, written as the empty text, so that values are never NULL and
+can be joined. If people may have several rows, a value counts once for each person who has it.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 Run = Callable[[str], Sequence[tuple[Any, ...]]]
 
 PERSON = "u1_original"
-"""Whose a row is: a column of the view `matched`, never of the release."""
+"""Column that says which person a row belongs to. It is in the view `matched`, never in the release."""
 
 
 @dataclass(frozen=True)
 class Counts:
-    """The tables of one sensitive column, and queries on them."""
+    """SQL for the tables of one sensitive column."""
 
     quasi: Sequence[str]
     alias: str
@@ -28,20 +28,20 @@ class Counts:
 
     @property
     def by(self) -> str:
-        """What makes a class."""
+        """The columns to group by."""
         return ", ".join(self.quasi)
 
-    def ask(self, select: str, *tables: str) -> str:
-        """A query on `cells` (q1.., v) and `counts` (q1.., v, n), and on the tables given, each `name AS (...)`."""
+    def query(self, select: str, *tables: str) -> str:
+        """Return a query that can use `cells` (q1.., v), `counts` (q1.., v, n) and the given tables, each `name AS (...)`."""
         return f"WITH {', '.join([self._cells, self._counts, *tables])} {select}"
 
     @property
     def _cells(self) -> str:
-        """The cells of the column, one for each row or, with persons, one for each person and value of a class."""
+        """The values of the column: one for each row or, with `persons`, one for each person and value in a group."""
         view, kept = ("matched", f"DISTINCT {self.by}, {PERSON}") if self.persons else ("release", self.by)
         tokens = ", ".join(literal(token) for token in ("", *self.missing))
         text = f"CAST({self.alias} AS STRING)"
-        # 1.0 is named 1 in trees and limits, as elsewhere, and -0 is 0; in a column of text all stay what they are.
+        # Trees and limits write 1.0 as 1 and -0 as 0. Text columns are not changed.
         number = f"REGEXP_REPLACE(REGEXP_REPLACE({text}, '[.]0$', ''), '^-0$', '0')"
         texts = (
             f"SELECT *, CASE WHEN floating THEN {number} ELSE {text} END AS text "
@@ -56,41 +56,41 @@ class Counts:
 
     @property
     def sized(self) -> str:
-        """`counts`, and beside each the sum of its class."""
+        """`counts` with the total count of the group in each row (size)."""
         return f"sized AS (SELECT {self.by}, v, n, CAST(SUM(n) OVER (PARTITION BY {self.by}) AS DOUBLE) AS size FROM counts)"
 
     @property
     def peopled(self) -> str:
-        """`counts`, and beside each the persons of its class: fewer than the sum of the class, if some hold several values."""
-        everybody = f"SELECT DISTINCT {self.by}, {PERSON} FROM cells"
-        sizes = f"SELECT {self.by}, CAST(COUNT(*) AS DOUBLE) AS size FROM ({everybody}) AS everybody GROUP BY {self.by}"
-        return f"sized AS (SELECT v, n, size FROM counts AS a JOIN ({sizes}) AS b ON {same_class(self.quasi)})"
+        """`counts` with the number of people in the group (size). It is less than the sum of n if a person has several values."""
+        people = f"SELECT DISTINCT {self.by}, {PERSON} FROM cells"
+        sizes = f"SELECT {self.by}, CAST(COUNT(*) AS DOUBLE) AS size FROM ({people}) AS people GROUP BY {self.by}"
+        return f"sized AS (SELECT v, n, size FROM counts AS a JOIN ({sizes}) AS b ON {same_group(self.quasi)})"
 
     @property
     def totals(self) -> str:
-        """How often each value is in the whole release (v, n), and beside it the sum of all (size)."""
+        """Count of each value in the whole release (v, n), with the total of all counts (size)."""
         counted = "SELECT v, COUNT(*) AS n FROM cells GROUP BY v"
-        if self.persons:  # one who is in several classes holds a value once
+        if self.persons:  # a person in several groups counts once for each value
             counted = f"SELECT v, COUNT(*) AS n FROM (SELECT DISTINCT v, {PERSON} FROM cells) AS held GROUP BY v"
         return f"totals AS (SELECT v, n, CAST(SUM(n) OVER () AS DOUBLE) AS size FROM ({counted}) AS counted)"
 
     @property
     def compared(self) -> str:
-        """For each value of each class its share there (q), in the release (p), and what q is of p (ratio)."""
-        ratio = "(a.n * b.size) / (a.size * b.n)"  # one division of whole numbers: exact where it can be
+        """For each value in each group: its share in the group (q), its share in the release (p), and q / p (ratio)."""
+        ratio = "(a.n * b.size) / (a.size * b.n)"  # a single division of whole numbers has the smallest rounding error
         return (
             f"{self.sized}, {self.totals}, compared AS (SELECT {', '.join(f'a.{q}' for q in self.quasi)}, "
             f"a.n / a.size AS q, b.n / b.size AS p, {ratio} AS ratio FROM sized AS a JOIN totals AS b ON a.v = b.v)"
         )
 
 
-def same_class(quasi: Sequence[str]) -> str:
-    """A condition of joining a and b: missing is a value."""
+def same_group(quasi: Sequence[str]) -> str:
+    """Return the SQL condition that rows of a and b are in the same group. Missing counts as a value."""
     return " AND ".join(f"a.{q} IS NOT DISTINCT FROM b.{q}" for q in quasi)
 
 
 def literal(text: str) -> str:
-    r"""A text in SQL. Engines do not agree on what a quote, a backslash or a dollar means inside one, but on their numbers.
+    r"""Return a text as an SQL literal. Quote, backslash and dollar become CHR(n), because engines escape them differently.
 
     >>> literal("NA"), literal("\\N")
     ("'NA'", "CONCAT('', CHR(92), 'N')")

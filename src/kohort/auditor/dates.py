@@ -1,4 +1,4 @@
-"""Dates of any format in SQL that DuckDB and Spark both run, written from the format alone."""
+"""SQL expressions that read dates of a given format. They run on DuckDB and on Spark."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 
 
 def as_date(text: str, form: str) -> str:
-    """An expression: the SQL expression `text`, written as `form` and perhaps followed by a time of day, as a DATE or NULL.
+    """Return an SQL expression that converts `text` to a DATE, or to NULL if it is not written as `form`.
+
+    `text` is an SQL expression. A time of day after the date is allowed.
 
     >>> as_date("v", "MM/YYYY")
     "TRY_CAST(CONCAT(REGEXP_EXTRACT(v, '^([0-9]{1,2})[/]([0-9]{4})([T ].*)?$', 2), '-', ..., '-', '01') AS DATE)"

@@ -1,6 +1,6 @@
-"""The earth mover's distance of t-closeness, between the values of a class and those of the whole release, in SQL.
+"""Earth mover's distance for t-closeness in SQL: between the values of a group and those of the whole release.
 
-Values that a class does not hold are never listed for it, so that many values and many classes do not multiply.
+The queries never list values that do not occur in a group. Otherwise their size would be groups times values.
 """
 
 from __future__ import annotations
@@ -18,56 +18,60 @@ from kohort.schema.trees import Tree
 
 @dataclass(frozen=True)
 class ValueDistance:
-    """What the distance between two values of a sensitive column needs: a tree, or how its values are ordered."""
+    """How to measure the distance between two values of a sensitive column: by a tree, or by the order of the values."""
 
     tree: Tree | None = None
-    """Its view `s1_tree(value, node, weight)` must be there. Values that are ordered have the order of its leaves."""
+    """If given, the view `s1_tree(value, node, weight)` must exist. Ordered values have the order of the leaves."""
     dates: str | None = None
-    """The way in which ordered values write dates, such as DD.MM.YYYY."""
+    """Format of ordered values that are dates, such as DD.MM.YYYY."""
     comma: bool = False
-    """Ordered values are numbers with decimal commas."""
+    """Whether ordered values are numbers with decimal commas."""
 
 
 def tree_rows(tree: Tree) -> Iterator[tuple[str, int, float]]:
-    """The view of a tree: for each value every node above it but the root, with what it costs to move a share past that.
+    """Yield the rows of the view of a tree: each value with each node on its path below the root, and the node's weight.
 
-    Two values are as far apart as the lowest node above both is high, over the height of the tree: half of that on the way up,
-    half on the way down. Missing is a leaf right below the root, before all others.
+    The weight is the cost to move a share of rows from the node to its parent. The distance between two values is the height of
+    their lowest common ancestor divided by the height of the tree: half of it for the way up, half for the way down. The missing
+    value is a leaf directly below the root, before all others.
     """
     yield "", -1, 0.5
     height = tree.node_height
     for number, leaf in enumerate(tree.leaves):
-        above = dict.fromkeys(tree.ancestors[:, number].tolist())  # a leaf may stand for itself on several levels
+        above = dict.fromkeys(tree.ancestors[:, number].tolist())  # a leaf may be its own ancestor on several levels
         for node, parent in pairwise(above):
             yield leaf, node, float(height[parent] - height[node]) / (2 * tree.height)
 
 
 def distance_query(counts: Counts, distance: Distance, value_distance: ValueDistance) -> str:
-    """The query for the largest distance of a class."""
+    """Return the query for the largest distance between a group and the release."""
     if distance == "tree":
-        return _along_a_tree(counts)
-    return _along_an_order(counts, value_distance) if distance == "ordered" else _between_equals(counts)
+        return _tree_distance(counts)
+    return _ordered_distance(counts, value_distance) if distance == "ordered" else _equal_distance(counts)
 
 
-def require_indices(run: Run, name: str, counts: Counts, distance: Distance, value_distance: ValueDistance) -> None:
-    """Refuse values between which there is no distance; they are never shown."""
+def require_distances(run: Run, name: str, counts: Counts, distance: Distance, value_distance: ValueDistance) -> None:
+    """Raise an error if some values have no distance from the others. The error never shows a value."""
     if distance == "tree" and value_distance.tree is None:
-        raise RequestError(f"Column {name!r} has no tree for t_distance=tree. Give it one (--hierarchy {name}=FILE).")
+        raise RequestError(
+            f"Column {name!r} has no tree, but t_distance=tree needs one. Set hierarchy (--hierarchy {name}=FILE)."
+        )
     if distance == "equal":
         return
-    values, key = _keyed(counts, value_distance)
-    lost = int(run(counts.ask(f"SELECT COUNT(*) FROM {values} WHERE {key} IS NULL AND v <> ''", counts.totals))[0][0])
+    values, key = _sort_key(counts, value_distance)
+    lost = int(run(counts.query(f"SELECT COUNT(*) FROM {values} WHERE {key} IS NULL AND v <> ''", counts.totals))[0][0])
     if lost:
-        problem = "not numbers, so they have no order. Give the column a tree"
+        problem = f"not numbers, so they have no order. Set hierarchy (--hierarchy {name}=FILE) to give the column a tree"
         if value_distance.tree is not None:
-            problem = "not in its tree. Add them to the tree"
+            problem = "not in the tree of the column. Add them to the tree"
         elif value_distance.dates is not None:
-            problem = f"not dates written as {value_distance.dates}. Mend them"
-        raise RequestError(f"Column {name!r}: {lost} distinct value(s) are {problem}, or name them with --missing.")
+            problem = f"not dates written as {value_distance.dates}. Correct them"
+        missing = "If they mean a missing value, list them in missing (--missing)."
+        raise RequestError(f"Column {name!r}: {lost} distinct value(s) are {problem}. {missing}")
 
 
-def _keyed(counts: Counts, value_distance: ValueDistance) -> tuple[str, str]:
-    """The table of values, and what they are ordered by."""
+def _sort_key(counts: Counts, value_distance: ValueDistance) -> tuple[str, str]:
+    """Return the table of values and the expression to sort them by."""
     if value_distance.tree is not None:
         leaves = f"SELECT value, MIN(node) AS leaf FROM {counts.alias}_tree GROUP BY value"  # leaves have the lowest numbers
         return f"totals LEFT JOIN ({leaves}) AS leaves ON v = value", "leaf"
@@ -81,14 +85,18 @@ def _number(value_distance: ValueDistance, kind: str) -> str:
     return f"TRY_CAST({text} AS {kind})"
 
 
-def _between_equals(counts: Counts) -> str:
-    """Half the sum of all |q - p|: what the class has too much of, which is as much as it has too little of elsewhere."""
-    away = f"SELECT SUM(GREATEST(q - p, 0)) AS away FROM compared GROUP BY {counts.by}"
-    return counts.ask(f"SELECT MAX(away) FROM ({away}) AS classes", counts.compared)
+def _equal_distance(counts: Counts) -> str:
+    """Half the sum of all |q - p|. It equals the sum of the positive q - p, so values absent from the group are not needed."""
+    distance = f"SELECT SUM(GREATEST(q - p, 0)) AS distance FROM compared GROUP BY {counts.by}"
+    return counts.query(f"SELECT MAX(distance) FROM ({distance}) AS per_group", counts.compared)
 
 
-def _along_a_tree(counts: Counts) -> str:
-    """The sum over all nodes of |q - p| * weight: a node that the class is not below has p * weight, as if all were such."""
+def _tree_distance(counts: Counts) -> str:
+    """The sum of |q - p| * weight over all nodes.
+
+    A node without a value of the group contributes p * weight. The query adds p * weight for all nodes and corrects those nodes
+    that have values of the group.
+    """
     tree = f"{counts.alias}_tree"
     nodes = (
         f"nodes AS (SELECT {counts.by}, node, SUM(n) / size AS q FROM sized JOIN {tree} ON v = value "
@@ -98,12 +106,12 @@ def _along_a_tree(counts: Counts) -> str:
         f"everywhere AS (SELECT node, weight, SUM(n) / size AS p FROM totals JOIN {tree} ON v = value "
         "GROUP BY node, weight, size)"
     )
-    away = (
-        "SELECT SUM((ABS(q - p) - p) * weight) AS away FROM nodes AS a JOIN everywhere AS b ON a.node = b.node "
+    correction = (
+        "SELECT SUM((ABS(q - p) - p) * weight) AS correction FROM nodes AS a JOIN everywhere AS b ON a.node = b.node "
         f"GROUP BY {counts.by}"
     )
-    return counts.ask(
-        f"SELECT MAX(away) + (SELECT SUM(p * weight) FROM everywhere) FROM ({away}) AS classes",
+    return counts.query(
+        f"SELECT MAX(correction) + (SELECT SUM(p * weight) FROM everywhere) FROM ({correction}) AS per_group",
         counts.sized,
         counts.totals,
         nodes,
@@ -111,15 +119,16 @@ def _along_a_tree(counts: Counts) -> str:
     )
 
 
-def _along_an_order(counts: Counts, value_distance: ValueDistance) -> str:
-    """The mean over all places but the last of |Q - P|, the shares of the values up to there in the class and the release.
+def _ordered_distance(counts: Counts, value_distance: ValueDistance) -> str:
+    """The mean of |Q - P| over all positions except the last.
 
-    Q is the same from one value of the class up to the next (a run), P rises. So within a run P is below Q up to some place
-    (`turn`) and above from there on, and sums of P up to a place give the sum of the run. `reached` is P in rows.
+    Q and P are the cumulative shares up to a position, in the group and in the release. From one value of the group to its next
+    one (a run), Q is constant and P increases. So within a run P is below Q up to a position (`turn`) and above Q after it, and
+    the sum of the run follows from cumulative sums of P. `reached` is P as a number of rows. In the SQL, `place` is the position.
     """
-    values, key = _keyed(counts, value_distance)
+    values, key = _sort_key(counts, value_distance)
     if value_distance.tree is None and value_distance.dates is None:
-        key += f", {_number(value_distance, 'DECIMAL(38, 0)')}"  # long integers can be equal as doubles
+        key += f", {_number(value_distance, 'DECIMAL(38, 0)')}"  # long integers may be equal as doubles
     order = f"ORDER BY CASE WHEN v = '' THEN 0 ELSE 1 END, {key}, v"
     indices = f"SELECT v, n, size, ROW_NUMBER() OVER ({order}) AS place FROM {values}"
     by = counts.by
@@ -128,7 +137,7 @@ def _along_an_order(counts: Counts, value_distance: ValueDistance) -> str:
         f"SUM(n) OVER run / CAST(SUM(n) OVER (PARTITION BY {by}) AS DOUBLE) AS q "
         f"FROM counts AS a JOIN sums AS b ON a.v = b.v WINDOW run AS (PARTITION BY {by} ORDER BY place)"
     )
-    turns = (  # marks are few: classes of one size share them
+    turns = (  # there are few marks, because groups of the same size share them
         "SELECT q, is_q, SUM(1 - is_q) OVER up_to AS turn, SUM(reached) OVER up_to AS turn_sum FROM marks "
         "WINDOW up_to AS (ORDER BY q, is_q ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
     )
@@ -151,6 +160,6 @@ def _along_an_order(counts: Counts, value_distance: ValueDistance) -> str:
         "level * (2 * LEAST(GREATEST(turn, begun), ended) - begun - ended) "
         "+ sum_before + sum_after - 2 * LEAST(GREATEST(turn_sum, sum_before), sum_after)"
     )
-    gaps = f"SELECT MIN(sum_before) + SUM({run}) AS gaps FROM runs GROUP BY {by}"  # before its first value Q is 0
+    gaps = f"SELECT MIN(sum_before) + SUM({run}) AS gaps FROM runs GROUP BY {by}"  # Q is 0 before the first value of the group
     mean = "MAX(gaps) / MAX(size * GREATEST(m - 1, 1))"
-    return counts.ask(f"SELECT {mean} FROM ({gaps}) AS classes CROSS JOIN whole", *tables)
+    return counts.query(f"SELECT {mean} FROM ({gaps}) AS per_group CROSS JOIN whole", *tables)

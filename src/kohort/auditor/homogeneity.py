@@ -1,8 +1,8 @@
-"""Homogeneity: how sure one can be of a person's sensitive value who knows only the person's class.
+"""Homogeneity: how certain an attacker who knows only a person's group can be of the person's sensitive value.
 
-After paper 003 (Mohapatra, Patra: Analysis of k-anonymity for homogeneity attack), for classes of any size: alpha of a value is
-the largest share that it has in a class; SE is the number of classes to expect in which all hold the same value. Cells are
-compared as text, missing is a value, and no value is named that fewer than k records hold. It informs; it passes no verdict.
+Follows Mohapatra, Patra: Analysis of k-anonymity for homogeneity attack, extended to groups of any size. The alpha of a value is
+its largest share in any group. SE is the expected number of groups in which all rows have the same value. Cells are compared as
+text, and missing counts as a value. Values of fewer than k rows are never named. The analysis informs, it has no verdict.
 """
 
 from __future__ import annotations
@@ -12,90 +12,104 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kohort.auditor.value_class_graph import Matrix, ReleaseView, Value, kept_small, named, shown
+from kohort.auditor.value_class_graph import Matrix, ReleaseView, Value, named, shown, small_matrix
 
 
 @dataclass(frozen=True)
 class Alpha:
-    """The largest share that a value has in any class."""
+    """The largest share of one value in any group."""
 
     value: Value
     alpha: float
-    """Of pooled values, the largest that any one of them reaches."""
+    """For pooled values, the largest alpha of a single one of them."""
     rows: int
     values: int = 1
-    """How many values are pooled here."""
+    """Number of values that are pooled here."""
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the figures as a dictionary for JSON."""
         facts = {"value": self.value.label, "alpha": self.alpha, "rows": self.rows}
         return {**facts, "pooled": self.values} if self.value.visibility == "pooled" else facts
 
 
 @dataclass(frozen=True)
-class Alike:
-    """SE: how many classes are all alike, by what is found in the release."""
+class ExpectedGroups:
+    """SE: how many groups with a single value to expect, and how many there are."""
 
     rows: int
     classes: int
+    """Number of groups."""
     k: int
-    """Records of the smallest class."""
+    """Rows in the smallest group."""
     values: tuple[int, ...]
-    """Distinct values of each column, missing counted as one: the paper's K."""
+    """Number of distinct values of each column, missing included. Called K by Mohapatra and Patra."""
     formula: float
-    """The paper's: values equally frequent and independent, n/k classes of k records."""
+    """Expected number by the formula of Mohapatra and Patra. It assumes equally frequent, independent values and n/k groups of k
+    rows.
+    """
     unequal: float
-    """The same for the classes' own sizes."""
+    """Expected number with the real group sizes."""
     predicted: float
-    """For the values' own frequencies, too."""
+    """Expected number with the real group sizes and the real frequencies of the values."""
     observed: int
+    """Number of such groups in the release."""
 
     def to_dict(self) -> dict[str, float]:
+        """Return the figures as a dictionary for JSON."""
         return {name: getattr(self, name) for name in ("formula", "unequal", "predicted", "observed")}
 
 
 @dataclass(frozen=True)
-class Together:
-    """What all sensitive columns show at once: classes that are alike in every one of them."""
+class JointHomogeneity:
+    """Groups that reveal all sensitive columns together: in each column, all rows of the group have the same value."""
 
     columns: tuple[str, ...]
     alike_classes: int
+    """Number of such groups."""
     alike_share: float
-    """The share of records in such classes."""
+    """Share of the rows in such groups."""
     base_rate: float
-    """The share of the most frequent combination: how often a guess is right that does not look at the class."""
-    se: Alike
+    """Share of the most frequent combination: how often a guess that ignores the groups is right."""
+    se: ExpectedGroups
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the figures as a dictionary for JSON."""
         facts = {name: getattr(self, name) for name in ("alike_classes", "alike_share", "base_rate")}
         return {"columns": list(self.columns), **facts, "se": self.se.to_dict()}
 
 
 @dataclass(frozen=True)
 class Homogeneity:
-    """What one sensitive column shows."""
+    """How much a person's group reveals about one sensitive column."""
 
     column: str
     values: int
-    """Distinct values, missing counted as one."""
+    """Number of distinct values, missing included."""
     alphas: tuple[Alpha, ...]
-    """The largest first."""
+    """The alpha of each value, the largest first."""
     max: float
+    """The largest alpha of all values."""
     min: float
-    """Of all values, the pooled ones each by itself."""
+    """The smallest alpha of all values. Pooled values count one by one."""
     alike_classes: int
+    """Number of groups in which all rows have the same value."""
     alike_share: float
+    """Share of the rows in such groups."""
     base_rate: float
-    se: Alike
+    """Share of the most frequent value: how often a guess that ignores the groups is right."""
+    se: ExpectedGroups
     matrix: Matrix | None = field(default=None, repr=False)
-    """Classes by values, where the table is small."""
+    """Share of each value in each group. None if the table is large."""
     sql: tuple[str, ...] = field(default=(), repr=False)
+    """The queries that counted the figures."""
 
     @property
     def spread(self) -> float:
-        """The paper asks for alphas that are small, and equal."""
+        """Difference between the largest and the smallest alpha. Mohapatra and Patra want alphas to be small and equal."""
         return self.max - self.min
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the figures as a dictionary for JSON."""
         return {
             "column": self.column,
             "values": self.values,
@@ -110,63 +124,66 @@ class Homogeneity:
         }
 
 
-def expected_alike(values: Sequence[int], rows: float, k: int) -> float:
-    """The paper's formula (1): how many of n/k classes are alike in every column, the columns having so many values each.
+def expected_single_valued(values: Sequence[int], rows: float, k: int) -> float:
+    """Return how many of n/k groups are expected to have a single value in every column: formula (1) of Mohapatra and Patra.
 
-    >>> round(expected_alike([3], rows=12, k=4), 5), expected_alike([2, 5], rows=10**6, k=10**6)
+    `values` is the number of distinct values of each column.
+
+    >>> round(expected_single_valued([3], rows=12, k=4), 5), expected_single_valued([2, 5], rows=10**6, k=10**6)
     (0.11111, 0.0)
     """
     return _chance(values, k) * rows / k
 
 
-def analyse(view: ReleaseView) -> tuple[tuple[Homogeneity, ...], Together | None]:
-    """Each sensitive column by itself, and all at once where there are several. A table without rows shows nothing."""
-    sizes = _ClassSizes(view) if view.sensitive else None
+def analyse(view: ReleaseView) -> tuple[tuple[Homogeneity, ...], JointHomogeneity | None]:
+    """Analyse each sensitive column and, if there are several, all of them together. A table without rows has no result."""
+    sizes = _GroupSizes(view) if view.sensitive else None
     if sizes is None or not sizes.rows:
         return (), None
     counts = {alias: _Counts(view, alias) for alias in view.sensitive}
-    alone = tuple(_column(view, alias, sizes, counts[alias]) for alias in view.sensitive)
-    return alone, _together(view, sizes, list(counts.values())) if len(alone) > 1 else None
+    per_column = tuple(_column(view, alias, sizes, counts[alias]) for alias in view.sensitive)
+    return per_column, _joint(view, sizes, list(counts.values())) if len(per_column) > 1 else None
 
 
-class _ClassSizes:
-    """How many classes there are of each size, and how many of them are alike in each column and in all."""
+class _GroupSizes:
+    """Number of groups of each size, and how many of them have a single value, in each column and in all columns."""
 
     def __init__(self, view: ReleaseView) -> None:
         same = {s: f"(COUNT({s}) = 0 OR (COUNT({s}) = COUNT(*) AND MIN({s}) = MAX({s})))" for s in view.sensitive}
-        requested = {**same, "everything": " AND ".join(same.values())}
-        flags = "".join(f", CASE WHEN {condition} THEN 1 ELSE 0 END AS {name}" for name, condition in requested.items())
+        conditions = {**same, "all_columns": " AND ".join(same.values())}
+        flags = "".join(f", CASE WHEN {condition} THEN 1 ELSE 0 END AS {name}" for name, condition in conditions.items())
         self.sql = (
-            f"SELECT size, COUNT(*), {', '.join(f'SUM({name})' for name in requested)} FROM (SELECT COUNT(*) AS size{flags} "
-            f"FROM ({view.sql(view.sensitive)}) AS cells GROUP BY {view.by}) AS classes GROUP BY size"
+            f"SELECT size, COUNT(*), {', '.join(f'SUM({name})' for name in conditions)} FROM (SELECT COUNT(*) AS size{flags} "
+            f"FROM ({view.sql(view.sensitive)}) AS cells GROUP BY {view.by}) AS per_group GROUP BY size"
         )
         found = sorted(tuple(map(int, row)) for row in view.run(self.sql))
-        self.classes = {size: classes for size, classes, *_alike in found}
-        self.rows = sum(size * classes for size, classes in self.classes.items())
-        self._alike = {name: {row[0]: row[index] for row in found} for index, name in enumerate(requested, start=2)}
+        self.groups = {size: groups for size, groups, *_single in found}
+        self.rows = sum(size * groups for size, groups in self.groups.items())
+        self._single = {name: {row[0]: row[index] for row in found} for index, name in enumerate(conditions, start=2)}
 
-    def alike(self, column: str = "everything") -> tuple[int, float]:
-        """How many classes are alike, and the share of records in them."""
-        found = self._alike[column]
-        return sum(found.values()), sum(size * classes for size, classes in found.items()) / self.rows
+    def single_valued(self, column: str = "all_columns") -> tuple[int, float]:
+        """Return the number of groups with a single value, and the share of the rows in them."""
+        found = self._single[column]
+        return sum(found.values()), sum(size * groups for size, groups in found.items()) / self.rows
 
-    def expect(self, counts: Sequence[_Counts], observed: int) -> Alike:
+    def expect(self, counts: Sequence[_Counts], observed: int) -> ExpectedGroups:
+        """Return how many groups are expected to have a single value in each of these columns."""
         values = [one.values for one in counts]
-        of_sizes = {size: math.prod(one.chance(size) for one in counts) for size in self.classes}
-        return Alike(
+        of_sizes = {size: math.prod(one.chance(size) for one in counts) for size in self.groups}
+        return ExpectedGroups(
             rows=self.rows,
-            classes=sum(self.classes.values()),
-            k=min(self.classes),
+            classes=sum(self.groups.values()),
+            k=min(self.groups),
             values=tuple(values),
-            formula=expected_alike(values, self.rows, min(self.classes)),
-            unequal=math.fsum(classes * _chance(values, size) for size, classes in self.classes.items()),
-            predicted=math.fsum(classes * of_sizes[size] for size, classes in self.classes.items()),
+            formula=expected_single_valued(values, self.rows, min(self.groups)),
+            unequal=math.fsum(groups * _chance(values, size) for size, groups in self.groups.items()),
+            predicted=math.fsum(groups * of_sizes[size] for size, groups in self.groups.items()),
             observed=observed,
         )
 
 
 class _Counts:
-    """How many values of a column are held by how many records. Values held equally often are counted, not listed."""
+    """Frequencies of the values of a column: how many values occur in how many rows. Equal frequencies are stored once."""
 
     def __init__(self, view: ReleaseView, alias: str) -> None:
         held = f"SELECT COUNT(*) AS held FROM ({view.sql([alias])}) AS cells GROUP BY {alias}"
@@ -178,16 +195,19 @@ class _Counts:
         self.base_rate = max(self._shares)[0]
 
     def chance(self, size: int) -> float:
-        """That so many records, drawn by the column's own frequencies, are alike."""
+        """Return the probability that `size` rows, drawn with the frequencies of the column, have the same value."""
         return math.fsum(values * share**size for share, values in self._shares)
 
 
 def _chance(values: Sequence[int], size: int) -> float:
-    """That so many records are alike in every column if all values are equally frequent; by logarithms, for it may be tiny."""
+    """Return the probability that `size` rows have the same value in every column, if all values are equally frequent.
+
+    Computed by logarithms, because it may be very small.
+    """
     return math.exp((1 - size) * math.fsum(map(math.log, values)))
 
 
-def _column(view: ReleaseView, alias: str, sizes: _ClassSizes, counts: _Counts) -> Homogeneity:
+def _column(view: ReleaseView, alias: str, sizes: _GroupSizes, counts: _Counts) -> Homogeneity:
     visibility, text = shown(alias, "holders", view.k)
     sql = (
         f"WITH cells AS ({view.sql([alias])}), "
@@ -205,25 +225,25 @@ def _column(view: ReleaseView, alias: str, sizes: _ClassSizes, counts: _Counts) 
         for visibility, text, held, values, top, _least in found
     ]
     alphas.sort(key=lambda one: (-one.alpha, -one.rows, one.value))
-    classes, share = sizes.alike(alias)
-    se = sizes.expect([counts], classes)
+    groups, share = sizes.single_valued(alias)
+    se = sizes.expect([counts], groups)
     return Homogeneity(
         column=view.sensitive[alias],
         values=counts.values,
         alphas=tuple(alphas),
         max=alphas[0].alpha,
         min=min(least for *_row, least in found),
-        alike_classes=classes,
+        alike_classes=groups,
         alike_share=share,
         base_rate=counts.base_rate,
         se=se,
-        matrix=kept_small(view, alias, [one.value for one in alphas], se.classes),
+        matrix=small_matrix(view, alias, [one.value for one in alphas], se.classes),
         sql=(sql, sizes.sql, counts.sql),
     )
 
 
-def _together(view: ReleaseView, sizes: _ClassSizes, counts: Sequence[_Counts]) -> Together:
+def _joint(view: ReleaseView, sizes: _GroupSizes, counts: Sequence[_Counts]) -> JointHomogeneity:
     held = f"SELECT COUNT(*) AS held FROM ({view.sql(view.sensitive)}) AS cells GROUP BY {', '.join(view.sensitive)}"
     most = int(view.run(f"SELECT MAX(held) FROM ({held}) AS counts")[0][0])
-    classes, share = sizes.alike()
-    return Together(tuple(view.sensitive.values()), classes, share, most / sizes.rows, sizes.expect(counts, classes))
+    groups, share = sizes.single_valued()
+    return JointHomogeneity(tuple(view.sensitive.values()), groups, share, most / sizes.rows, sizes.expect(counts, groups))

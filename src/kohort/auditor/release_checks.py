@@ -1,8 +1,8 @@
-"""The re-check in SQL, the same on every engine, written so that an officer can run it again.
+"""The checks of a release in SQL. They are the same on every engine, and a data protection officer can run them again.
 
-The view `release(q1.., s1.., o1..)` is the written file, all columns as text or as their type; `matched` puts beside each
-column `q1` the cell of the source it was made from, `q1_original`, through the run's private row map. Groups are formed by
-the published values themselves, never by a hash; a missing value is a value.
+The view `release(q1.., s1.., o1..)` is the written file, with each column as text or in its own type. The view `matched` adds to
+each column `q1` the source cell it was made from, `q1_original`. It uses the private row map of the run. Groups are formed by the
+published values, never by a hash. A missing value counts as a value.
 """
 
 from __future__ import annotations
@@ -23,49 +23,49 @@ from kohort.schema.trees import Tree
 
 __all__ = ["Original", "Run", "ValueDistance", "ViewColumns", "audit"]
 
-MEAN_TOLERANCE = 1e-8  # of the column's spread: means are published rounded
+MEAN_TOLERANCE = 1e-8  # as a share of the range of the column, because published means are rounded
 
 
 @dataclass(frozen=True)
 class ViewColumns:
-    """Which column of the release stands behind which name of the view."""
+    """The columns of the release by role, and their aliases in the view."""
 
     quasi: Sequence[str]
-    """Columns made from quasi-identifiers: ranges, labels, means."""
+    """Columns made from quasi-identifiers: ranges, labels or means."""
     sensitive: Sequence[str] = ()
     other: Sequence[str] = ()
 
     @property
     def aliases(self) -> dict[str, str]:
-        """q1, q2, .., s1, .., o1, ..: column names can hold anything, these cannot."""
+        """Column names by alias q1, q2, ..., s1, ..., o1, ... SQL uses the aliases, because column names may contain anything."""
         groups = (("q", self.quasi), ("s", self.sensitive), ("o", self.other))
         return {f"{letter}{number}": name for letter, names in groups for number, name in enumerate(names, start=1)}
 
 
 @dataclass(frozen=True)
 class Original:
-    """What the run says of the source, for the accounting of rows, columns and cells."""
+    """Facts about the source, needed to check every row, column and cell of the release."""
 
     rows: int
     """Rows that the release must have."""
     columns: Sequence[str]
     """Columns that the release must have, in order."""
     numbers: Mapping[str, str] = field(default_factory=dict)
-    """Aliases that publish numbers or intervals, each with the SQL type in which its numbers are exact."""
+    """Aliases published as numbers or ranges, each with the SQL type that stores its numbers exactly."""
     commas: Collection[str] = ()
-    """Those of them whose decimals are written with a comma."""
+    """Aliases whose numbers have decimal commas."""
     dates: Mapping[str, str] = field(default_factory=dict)
-    """Aliases that publish months or years, each with the way the source writes its dates, such as DD.MM.YYYY."""
+    """Aliases published as months or years, each with the date format of the source, such as DD.MM.YYYY."""
     means: Mapping[str, float] = field(default_factory=dict)
-    """Aliases that publish means, each with the spread of all its numbers, also of those that were left out."""
+    """Aliases published as means, each with the range of all its source numbers, suppressed rows included."""
     labels: Mapping[str, Tree | None] = field(default_factory=dict)
-    """Aliases that publish labels, with their tree where they have one."""
+    """Aliases published as labels, each with its tree or None."""
     missing: Sequence[str] = ()
-    """Texts that stand for a missing value in the source, beside the empty one."""
+    """Texts that mean a missing value in the source, in addition to the empty text."""
     typed: Collection[str] = ()
-    """Aliases whose source holds numbers, not text, so that no text in it can stand for missing."""
+    """Aliases whose source column has numbers, not text. No text in them can mean a missing value."""
     steps: Mapping[str, Decimal] = field(default_factory=dict)
-    """Aliases whose intervals must end on a grid, with its step."""
+    """Aliases whose ranges must start and end on a grid, each with the step of the grid."""
 
 
 def audit(
@@ -81,11 +81,31 @@ def audit(
     missing: Sequence[str] = (),
     value_distances: Mapping[str, ValueDistance] | None = None,
 ) -> Evidence:
-    """Ask the release whether it keeps the promise; with its original, also whether every row, column and cell is right.
+    """Check whether a release keeps its promises and, if `original` is given, whether every row, column and cell is right.
 
-    `sensitive_promises` is what is promised of each sensitive column, `value_distances` what its distances need, both by the
-    column's name; `missing` are texts that mean a missing value in them. With
-    `persons`, `matched` has `u1_original`: whose each row is.
+    Parameters
+    ----------
+    run
+        Function that runs SQL on the views.
+    view_columns
+        Columns of the release by role.
+    promise
+        The promise k.
+    found_columns
+        Names of the columns in the release, in order.
+    original
+        Facts about the source. Without it, rows, columns and cells are not checked.
+    withheld
+        Columns that must not be in the release. If None, this is not checked.
+    sensitive_promises
+        Promises of each sensitive column, by column name.
+    persons
+        Whether to count people instead of rows. The view `matched` then has the person of each row, `u1_original`.
+    missing
+        Texts that mean a missing value in sensitive columns.
+    value_distances
+        How to measure distances between values of sensitive columns, by column name.
+
     """
     aliases = view_columns.aliases
     if not set(aliases.values()) <= set(found_columns):
@@ -94,8 +114,8 @@ def audit(
     quasi = [alias for alias in aliases if alias.startswith("q")]
     by = ", ".join(quasi)
     sizes_of = f"SELECT COUNT(*) AS n FROM release GROUP BY {by}"
-    # The sum of squares of a large table is beyond 64 bits.
-    count = f"SELECT MIN(n), COUNT(*), SUM(n), SUM(CAST(n AS DECIMAL(38, 0)) * n) FROM ({sizes_of}) AS classes"
+    # The sum of squares of a large table does not fit into 64 bits.
+    count = f"SELECT MIN(n), COUNT(*), SUM(n), SUM(CAST(n AS DECIMAL(38, 0)) * n) FROM ({sizes_of}) AS per_group"
     smallest, classes, rows, squares = (int(value or 0) for value in run(count)[0])
     smallest, counted = sizes.smallest_in_persons(run, quasi) if persons else (smallest, count)
     checks = [
@@ -104,8 +124,8 @@ def audit(
             required=promise.k,
             found=smallest,
             verdict=_verdict(smallest >= promise.k and rows > 0),
-            meaning=f"smallest class {'in persons ' if persons else ''}of equal published quasi-identifiers, "
-            "missing counted as a value",
+            meaning=f"Smallest group of {'people' if persons else 'rows'} with the same published quasi-identifiers. "
+            "An empty cell counts as a value.",
             sql=(counted,),
         ),
         sizes.wildcard(run, quasi, classes, promise.k, persons=persons),
@@ -117,7 +137,7 @@ def audit(
         checks += _other_columns(found_columns, aliases, withheld)
     if original is not None:
         checks += [
-            Check("rows", original.rows, rows, _verdict(rows == original.rows), "rows of the release", (count,)),
+            Check("rows", original.rows, rows, _verdict(rows == original.rows), "Rows in the release.", (count,)),
             _columns(found_columns, original.columns),
             _cells(run, by, original),
             *([grid.check(run, original.steps, original.commas)] if original.steps else []),
@@ -131,12 +151,12 @@ def _verdict(holds: bool) -> Verdict:
 
 
 def _other_columns(found: Sequence[str], aliases: Mapping[str, str], withheld: Sequence[str]) -> list[Check]:
-    """Columns that must not be there, and columns that nobody said anything about."""
+    """Check for columns that must not be in the release, and for columns without a role."""
     leaked = sum(name in found for name in withheld)
-    unasked = sum(name not in aliases.values() and name not in withheld for name in found)
+    unknown = sum(name not in aliases.values() and name not in withheld for name in found)
     return [
-        Check("withheld", 0, leaked, _verdict(leaked == 0), "columns of the release that were to be withheld"),
-        Check("undeclared", 0, unasked, "warn" if unasked else "pass", "columns without a role: nothing was asked of them"),
+        Check("withheld", 0, leaked, _verdict(leaked == 0), "Columns in the release that must not be published."),
+        Check("undeclared", 0, unknown, "warn" if unknown else "pass", "Columns without a role. The audit does not check them."),
     ]
 
 
@@ -147,12 +167,12 @@ def _columns(found: Sequence[str], expected: Sequence[str]) -> Check:
         required=len(expected),
         found=right,
         verdict=_verdict(list(found) == list(expected)),
-        meaning="columns of the release: exactly the declared ones, in order",
+        meaning="Columns in the right order. The release must have exactly the columns that the job publishes.",
     )
 
 
 def _cells(run: Run, by: str, original: Original) -> Check:
-    """Every published cell must contain the cell it was made from; a mean must be its class's."""
+    """Check that every published cell contains its source value, and that every published mean is the mean of its group."""
     wrong = 0
     queries = []
     for alias in (*original.numbers, *original.dates):
@@ -173,12 +193,12 @@ def _cells(run: Run, by: str, original: Original) -> Check:
         queries.append(sql)
         labels = Labels(tree)
         wrong += sum(rows for text, value, rows in run(sql) if not labels.covers(text, value))
-    meaning = "quasi-identifier cells that do not contain the value they were made from"
+    meaning = "Quasi-identifier cells that do not contain the value they were made from."
     return Check("cells", 0, wrong, _verdict(wrong == 0), meaning, tuple(queries))
 
 
 def _present(alias: str, original: Original) -> str:
-    """The source's cell, NULL where it is missing; as text unless it is a number."""
+    """Return SQL for a cell of the source: a number or text, NULL if missing."""
     if alias in original.typed:
         return f"{alias}_original"
     tokens = ", ".join(literal(token) for token in ("", *original.missing))
@@ -187,7 +207,7 @@ def _present(alias: str, original: Original) -> str:
 
 
 def _values(alias: str, columns: str, original: Original) -> str:
-    """A sub-query: the columns, the source's cell as it is (v) and as a number or date (x); both NULL where it is missing."""
+    """Return a sub-query with the columns, the source cell (v) and the cell as a number or date (x). Missing cells are NULL."""
     if alias in original.dates:
         value = dates.as_date("v", original.dates[alias])
     else:
@@ -209,7 +229,7 @@ def _comma_interval(text: str) -> tuple[float, float] | None:
 def _holds(
     read_interval: Callable[[str], Any], text: str | None, least: Any, most: Any, present: int, values: int, rows: int
 ) -> bool:
-    """Whether a published text stands for all values between the least and the most, and none of them is missing or odd."""
+    """Return whether a published text contains all values from `least` to `most`, and all of them can be read."""
     if text is None:
         return present == 0
     span = read_interval(text)
@@ -233,7 +253,7 @@ def _is_mean(
 
 
 def _carried(run: Run, aliases: Sequence[str]) -> Check:
-    meaning = "cells of the other columns that differ from the source"
+    meaning = "Cells of all other published columns that differ from the source."
     if not aliases:
         return Check("carried", 0, 0, "pass", meaning)
     differs = ", ".join(f"COUNT(CASE WHEN {alias} IS DISTINCT FROM {alias}_original THEN 1 END)" for alias in aliases)

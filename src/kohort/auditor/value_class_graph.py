@@ -1,8 +1,8 @@
-"""The bipartite graph of sensitive values and classes (paper 003, section 4.2), asked of the release.
+"""The bipartite graph of sensitive values and groups (Mohapatra, Patra, section 4.2), counted in the release.
 
-An edge joins a value to a class that holds it; its weight is the share of the class's records that do. Values held by fewer
-than k records of the whole table are never named: they are one node together, `held by fewer than k`. Nor are the
-quasi-identifiers of a class that has fewer than k records.
+An edge joins a value to a group in which it occurs. Its weight is the share of the group's rows with that value. Values of fewer
+than k rows of the whole table are never named: together they are one node, `held by fewer than k`. The quasi-identifiers of a
+group of fewer than k rows are not named either.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from typing import Any, Literal, NamedTuple
 
 from kohort.auditor.counts import PERSON, Run, literal
 
-PAGE = 1_000_000  # edges or classes in memory at a time
-MOST_CELLS_KEPT = 10_000  # of a matrix: far more than anybody draws
+PAGE = 1_000_000  # edges or groups in memory at a time
+MOST_CELLS_KEPT = 10_000  # cells of a matrix in memory, far more than a chart can show
 MISSING = "(missing)"
 
 Visibility = Literal["value", "missing", "pooled"]
 
 
 class Value(NamedTuple):
-    """A sensitive value as it may be shown. The kind tells a missing cell from one that holds the text `(missing)`."""
+    """A sensitive value with the label that may be shown. `visibility` separates a missing cell from the text `(missing)`."""
 
     visibility: Visibility
     label: str
 
 
 class GraphGroup(NamedTuple):
-    """A class. E1, E2, .. stand in the order in which the classes appear in the file."""
+    """A group. E1, E2, ... are numbered by the first appearance of each group in the file."""
 
     name: str
     label: str
@@ -37,7 +37,7 @@ class GraphGroup(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """So many records of the class with this number (E1 is 0), of the class's size, hold this value."""
+    """A value that occurs in `records` of the `size` rows of a group. `group` is the group's index (0 for E1)."""
 
     value: Value
     group: int
@@ -46,39 +46,40 @@ class Edge(NamedTuple):
 
     @property
     def weight(self) -> float:
+        """Share of the group's rows with this value."""
         return self.records / self.size
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """The edges of one column in memory: the paper's cost adjacency matrix, zeros left out."""
+    """The edges of one column in memory: the cost adjacency matrix of Mohapatra and Patra, without zeros."""
 
     values: tuple[Value, ...]
     groups: tuple[GraphGroup, ...]
     weights: Mapping[tuple[int, int], float]
-    """By the numbers of the value and the class. Pooled values are counted together."""
+    """Keys are the indices of the value and of the group. Pooled values are counted together."""
 
     def rows(self) -> list[list[float]]:
-        """A row for each value, a column for each class."""
+        """Return the full matrix: a row for each value, a column for each group."""
         indices = range(len(self.groups))
         return [[self.weights.get((row, index), 0.0) for index in indices] for row in range(len(self.values))]
 
 
 @dataclass(frozen=True)
 class ReleaseView:
-    """The release as this analysis reads it: aliases with their columns' names, and what is not to be named."""
+    """The release as this analysis reads it: the column names by alias, and the limit k for naming values and groups."""
 
     run: Run
     aliases: Mapping[str, str]
     k: int
     missing: Sequence[str] = ()
-    """Texts that stand for a missing value, beside the empty one."""
+    """Texts that mean a missing value, in addition to the empty text."""
     persons: bool = False
-    """Whether `matched` says whose each row is: a value or a class is then shown if k persons hold it, not k records."""
+    """Whether the view `matched` has the person of each row. If so, a value or group is named if it has k people, not k rows."""
 
     @property
     def holders(self) -> str:
-        """How many hold what a group of `sql` is about."""
+        """SQL that counts the people or rows of a group."""
         return f"COUNT(DISTINCT {PERSON})" if self.persons else "COUNT(*)"
 
     @property
@@ -87,24 +88,26 @@ class ReleaseView:
 
     @cached_property
     def quasi(self) -> dict[str, str]:
+        """Names of the quasi-identifiers by alias."""
         return {alias: name for alias, name in self.aliases.items() if alias.startswith("q")}
 
     @cached_property
     def sensitive(self) -> dict[str, str]:
+        """Names of the sensitive columns by alias."""
         return {alias: name for alias, name in self.aliases.items() if alias.startswith("s")}
 
     @property
     def by(self) -> str:
-        """What makes a class."""
+        """The columns to group by."""
         return ", ".join(self.quasi)
 
     def sql(self, sensitive: Iterable[str], more: str = "") -> str:
-        """A query: the quasi-identifiers, and these sensitive columns as text, NULL where it is missing."""
+        """Return a query for the quasi-identifiers and these sensitive columns, as text with NULL for missing values."""
         person = [PERSON] if self.persons else []
         return f"SELECT {', '.join([self.by, *person, *map(self._text, sensitive)])}{more} FROM {self._view}"
 
     def _text(self, alias: str) -> str:
-        """1.0 is named 1, and not-a-number is missing, as elsewhere; in a column of text both stay what they are."""
+        """Return SQL for a cell as text. In columns of floats, 1.0 is written 1 and NaN is missing. Text is not changed."""
         cell = f"CAST({alias} AS STRING)"
         floating = f"LOWER(TYPEOF({alias})) IN ('float', 'double')"
         text = f"CASE WHEN {floating} THEN REGEXP_REPLACE({cell}, '[.]0$|^(nan|NaN)$', '') ELSE {cell} END"
@@ -113,17 +116,18 @@ class ReleaseView:
         return f"{text} AS {alias}"
 
     def groups(self) -> Iterator[GraphGroup]:
-        """Every class, in the order of first appearance."""
+        """Yield every group, in the order of first appearance."""
         numbered = self.sql([], ", ROW_NUMBER() OVER () AS place")
         counts = f"COUNT(*) AS size, {self.holders} AS holders"
         sql = f"SELECT {self.by}, {counts} FROM ({numbered}) AS numbered GROUP BY {self.by} ORDER BY MIN(place)"
         for number, (*cells, size, holders) in enumerate(self._pages(sql), start=1):
             pairs = zip(self.quasi.values(), cells, strict=True)
             label = "; ".join(f"{name}={MISSING if text is None else text}" for name, text in pairs)
-            yield GraphGroup(f"E{number}", label if holders >= self.k else f"fewer than {self.k} records", int(size))
+            too_small = f"fewer than {self.k} {'people' if self.persons else 'rows'}"
+            yield GraphGroup(f"E{number}", label if holders >= self.k else too_small, int(size))
 
     def edges(self, alias: str) -> Iterator[Edge]:
-        """Every edge of a column with a weight above 0, class by class."""
+        """Yield every edge of a column with a weight above 0, group by group."""
         visibility, text = shown(alias, self.holders, self.k)
         sql = (
             f"WITH cells AS ({self.sql([alias], ', ROW_NUMBER() OVER () AS place')}), "
@@ -140,7 +144,7 @@ class ReleaseView:
             yield Edge(named(visibility, name, self.k), number, int(records), int(size))
 
     def _pages(self, sql: str) -> Iterator[tuple[Any, ...]]:
-        """The rows of an ordered query, a page in memory at a time."""
+        """Yield the rows of an ordered query, with one page in memory at a time."""
         start = 0
         while True:
             page = self.run(f"{sql} LIMIT {PAGE} OFFSET {start}")
@@ -151,19 +155,19 @@ class ReleaseView:
 
 
 def shown(alias: str, held: str, k: int) -> tuple[str, str]:
-    """Expressions: the kind of a value that `held` records hold, and its text if it may be shown."""
+    """Return two SQL expressions: the visibility of a value that `held` rows have, and its text if it may be shown."""
     visibility = f"CASE WHEN {held} < {k} THEN 'pooled' WHEN {alias} IS NULL THEN 'missing' ELSE 'value' END"
     return visibility, f"CASE WHEN {held} >= {k} THEN {alias} END"
 
 
 def named(visibility: Visibility, text: str | None, k: int) -> Value:
-    """How a value is shown."""
+    """Return a value with the label to show."""
     return Value(visibility, f"held by fewer than {k}" if visibility == "pooled" else MISSING if text is None else text)
 
 
-def kept_small(cells: ReleaseView, alias: str, values: Sequence[Value], classes: int) -> Matrix | None:
-    """The matrix of a column, its values in the order given; None if it is large."""
-    if len(values) * classes > MOST_CELLS_KEPT:
+def small_matrix(cells: ReleaseView, alias: str, values: Sequence[Value], groups: int) -> Matrix | None:
+    """Return the matrix of a column, with its values in the given order, or None if it is too large."""
+    if len(values) * groups > MOST_CELLS_KEPT:
         return None
     index = {value: number for number, value in enumerate(values)}
     weights = {(index[edge.value], edge.group): edge.weight for edge in cells.edges(alias)}

@@ -1,1 +1,1 @@
-"""What people look at: charts and HTML made of evidence and figures, never of cells."""
+"""Charts, HTML and text for people, made from audit results and figures."""

@@ -1,4 +1,7 @@
-"""The files that a homogeneity analysis is asked for: its graph and its curves. Whole or not there, never over another file."""
+"""Write the graph and the curves of a homogeneity analysis to files.
+
+A file is written completely or not at all. An existing file is replaced only with `force`.
+"""
 
 from __future__ import annotations
 
@@ -22,29 +25,30 @@ SUFFIXES = {"graph": (".svg", ".graphml"), "curves": (".svg",)}
 
 @dataclass(frozen=True)
 class Pictures:
-    """Where the graph and the curves go, if anywhere. They are settings of a run, named by their flags."""
+    """Paths of the graph and the curves; None if not requested. In messages they are named by their flags."""
 
     graph: Path | None
     curves: Path | None
     force: bool
 
     def require(self, sources: Iterable[Any], sensitive: Sequence[str]) -> None:
-        """Refuse, before any work is done, what could not be written in the end."""
+        """Raise an error before any work is done if a file could not be written at the end."""
         read = list(sources)
         for what, target in (("graph", self.graph), ("curves", self.curves)):
             if target is None:
                 continue
             if target.suffix.lower() not in SUFFIXES[what]:
-                raise RequestError(f"The {what} (--{what}) can be {' or '.join(SUFFIXES[what])}, not {target.name!r}.")
+                allowed = " or ".join(SUFFIXES[what])
+                raise RequestError(f"kohort cannot write the {what} as {target.name!r}. End the name in {allowed} (--{what}).")
             if not sensitive:
-                raise RequestError(f"The {what} (--{what}) shows sensitive columns. Name them with sensitive (--sensitive s).")
+                raise RequestError(f"{what} (--{what}) needs a sensitive column. Set sensitive (--sensitive s).")
             tables.require_other(target, read)
             staging.require_free(target, self.force)
         if self.graph and self.curves and os.path.realpath(self.graph) == os.path.realpath(self.curves):
-            raise RequestError("The graph and the curves cannot be the same file. Give each its own name.")
+            raise RequestError("graph (--graph) and curves (--curves) are the same file. Give each its own name.")
 
     def write(self, evidence: Evidence, view: ReleaseView) -> None:
-        """Draw first, for a drawing may be refused; then write."""
+        """Draw both pictures, then write them. Drawing comes first, because it may raise an error."""
         as_picture = self.graph is not None and self.graph.suffix.lower() == ".svg"
         graph = graph_figure(evidence) if as_picture else None
         curves = curves_figure(evidence) if self.curves else None
@@ -57,7 +61,7 @@ class Pictures:
 
 
 def _save(panels: Panels, path: Path) -> None:
-    """As SVG, the same bytes for the same picture: no date, no random names."""
+    """Save as SVG without date and random names, so that the same picture gives the same bytes."""
     from matplotlib import rc_context
 
     with rc_context({"svg.hashsalt": "kohort", "svg.fonttype": "path"}):

@@ -1,4 +1,4 @@
-"""What a comparison knows of one method at one k: a line of its table, a point of its charts."""
+"""The figures of one method at one k in a comparison: a row of its table, a point in its charts."""
 
 from __future__ import annotations
 
@@ -12,45 +12,50 @@ DISTANCES = ("total_variation", "earth_mover", "kullback_leibler", "entropy_shar
 
 @dataclass(frozen=True)
 class Entry:
-    """One method at one k."""
+    """The figures of one method at one k."""
 
     method: str
     k: int
     loss: Mapping[str, float] = field(default_factory=dict)
-    """By the names of `LOSSES`."""
+    """Measures of loss by name, see `LOSSES`."""
     clusters: int = 0
     classes: int = 0
+    """Number of groups in the release."""
     smallest: int = 0
-    """The smallest class that the auditor counted in the release."""
+    """Size of the smallest group, as counted by the auditor in the release."""
     suppressed: int = 0
+    """Number of suppressed rows."""
     seconds: float = 0.0
-    """CPU, of the partition alone, once compiled."""
+    """CPU seconds of the partition, without compilation."""
     queries: Mapping[str, Any] | None = None
-    """As `Answers.to_dict` tells them."""
+    """Result of `Answers.to_dict`."""
     structure: Mapping[str, Any] | None = None
-    """As `Structure.to_dict` tells it."""
+    """Result of `Structure.to_dict`."""
     models: Mapping[str, Any] | None = None
-    """As `Mined.to_dict` tells them."""
+    """Result of `Mined.to_dict`."""
     agreement: float | None = None
-    """Adjusted Rand index of what k-means finds in source and release."""
+    """Adjusted Rand index between the k-means clusters of the source and of the release."""
     refused: str | None = None
-    """Why there is no release."""
+    """Reason why there is no release."""
 
     @property
     def query_error(self) -> float:
+        """Mean relative error of the queries; NaN without queries."""
         return float(self.queries["error"]) if self.queries else float("nan")
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the figures as a dictionary for JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Entry:
+        """Return the entry that `to_dict` gave. Unknown keys are ignored."""
         return cls(**{name: facts[name] for name in (one.name for one in fields(cls)) if name in facts})
 
     def row(self) -> dict[str, Any]:
-        """Flat, for a CSV file."""
+        """Return the figures as one flat row for a CSV file."""
         figures = {name: self.loss.get(name) for name in LOSSES}
-        requested = self.queries or {}
+        queries = self.queries or {}
         flat = {
             "method": self.method,
             "k": self.k,
@@ -60,9 +65,9 @@ class Entry:
             "smallest_class": self.smallest,
             "suppressed": self.suppressed,
             "cpu_seconds": self.seconds,
-            "query_error": requested.get("error"),
-            "query_error_median": requested.get("median"),
-            "query_error_p95": requested.get("p95"),
+            "query_error": queries.get("error"),
+            "query_error_median": queries.get("median"),
+            "query_error_p95": queries.get("p95"),
             **self._distances(),
             "clusterings_agree": self.agreement,
             "refused": self.refused,

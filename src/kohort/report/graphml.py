@@ -1,7 +1,8 @@
-"""The bipartite graph of sensitive values and classes as GraphML, line by line: it may have millions of edges.
+"""Write the bipartite graph of sensitive values and groups as GraphML. It is written line by line, because it may have millions
+of edges.
 
-The plain part of the format that networkx and Gephi read, see graphml.graphdrawing.org. Values and classes are named in it as far
-as `auditor.bipartite` names them.
+Uses only the basic part of the format, which networkx and Gephi can read (see graphml.graphdrawing.org). The labels of values and
+groups are those of `auditor.value_class_graph`, which does not name rare values and small groups.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def write_graphml(path: Path, found: tuple[Homogeneity, ...], view: ReleaseView) -> None:
-    """Write the graph of all sensitive columns to a file; their values are nodes beside each other."""
+    """Write the graph of all sensitive columns to one file. The values of all columns are nodes of the same graph."""
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(f"{line}\n" for line in _lines(found, view))
 
@@ -60,5 +61,9 @@ def _data(facts: Facts) -> str:
 
 
 def _text(text: str) -> str:
-    """Escaped; XML has no way at all to write most control characters, and a reader would drop a bare carriage return."""
+    """Escape a text for XML.
+
+    XML cannot contain most control characters, so they are replaced. A plain carriage return would be dropped by readers, so it
+    is escaped.
+    """
     return escape(_NOT_XML.sub("\ufffd", text), quote=False).replace("\r", "&#13;")

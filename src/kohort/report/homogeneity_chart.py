@@ -1,4 +1,4 @@
-"""How SE, the number of classes to expect alike, moves with n and with k (paper 003, section 5), for the values of a release."""
+"""Chart of SE, the expected number of groups with a single value, by n and by k (Mohapatra, Patra, section 5)."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kohort.auditor.evidence import Evidence
-from kohort.auditor.homogeneity import expected_alike
+from kohort.auditor.homogeneity import expected_single_valued
 from kohort.errors import RequestError
-from kohort.report.homogeneity_text import number
+from kohort.report.homogeneity_text import counted, number
 from kohort.report.release_charts import WIDTH, Panels, _drawable, _families, _frame, _grouped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe and Ito's colours are told apart by every eye, the dashes on grey paper.
+# The colours of Okabe and Ito can be distinguished with any colour vision. The dashes can be distinguished in black and white.
 LOOKS: tuple[dict[str, Any], ...] = (
     {"color": "#0072B2", "linestyle": "-"},
     {"color": "#D55E00", "linestyle": "--"},
@@ -26,48 +26,49 @@ LOOKS: tuple[dict[str, Any], ...] = (
     {"color": "#E69F00", "linestyle": (0, (8, 2))},
     {"color": "#56B4E9", "linestyle": (0, (3, 1, 1, 1, 1, 1))},
 )
-AT_ONCE: dict[str, Any] = {"color": "#666666", "linestyle": "-"}
-FAR = 20  # times the least SE: from here on, SE is compared by ratio
-NEGLIGIBLE = 1e-6  # where the curves of k end: nobody tells such an SE from 0
+JOINT_LOOK: dict[str, Any] = {"color": "#666666", "linestyle": "-"}
+LARGE_RATIO = 20  # if the largest SE is more than this times the smallest one, the axis is logarithmic
+NEGLIGIBLE = 1e-6  # an SE below this counts as 0, and the axis ends here
 FEWEST_K = 10
-MOST_PLACES = 60  # of k
-LEAST = 1e-300  # what a logarithmic axis can show
+MOST_POINTS = 60  # values of k in a curve
+LEAST = 1e-300  # smallest number on a logarithmic axis
 
 
 class Line(NamedTuple):
-    """One column, or all of them at once."""
+    """The curve of one column, or of all columns together."""
 
     name: str
     values: Sequence[int]
-    """The K of each of its columns."""
+    """Number of distinct values (K) of each column."""
     look: dict[str, Any]
 
     def se(self, rows: float, k: int) -> float:
-        return expected_alike(self.values, rows, k)
+        """Return the expected number of groups with a single value."""
+        return expected_single_valued(self.values, rows, k)
 
     def negligible_from(self, rows: int) -> float:
-        """About the k from which on SE is negligible."""
+        """Return the approximate k from which on SE is negligible."""
         divided_by = sum(map(math.log, self.values))
         return 1 + math.log(rows / NEGLIGIBLE) / divided_by if divided_by else math.inf
 
 
 def curves_figure(evidence: Evidence) -> Panels:
-    """SE against n for the release's k, and against k for its n, the release itself marked on both."""
+    """Draw SE by n for the k of the release, and by k for the n of the release. Both charts mark the release."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     if not evidence.homogeneity:
-        raise RequestError("There are no curves to draw: no sensitive column is named, or the table has no rows.")
+        raise RequestError("There are no curves to draw. Set sensitive (--sensitive s), and give a table with rows.")
     rows, k = evidence.homogeneity[0].se.rows, evidence.homogeneity[0].se.k
     lines = _lines(evidence)
     layout = ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08, wspace=0.06)
     figure = Figure(figsize=(WIDTH, 3.5 + 0.2 * len(lines)), dpi=100, layout=layout)
     left, right = figure.subplots(1, 2)
-    against_rows(left, lines, rows, k)
-    against_k(right, lines, rows, k)
+    draw_by_rows(left, lines, rows, k)
+    draw_by_k(right, lines, rows, k)
     handles, names = left.get_legend_handles_labels()
     legend = figure.legend(handles, names, loc="outside lower left", frameon=False, fontsize=9)
-    for text in legend.get_texts():  # names are text; a $ or _ in them means nothing
+    for text in legend.get_texts():  # plain text: $ and _ in column names have no special meaning
         text.set(parse_math=False, usetex=False, fontfamily=_families())
     panels = np.empty(2, object).view(Panels)
     panels[:] = left, right
@@ -75,29 +76,29 @@ def curves_figure(evidence: Evidence) -> Panels:
 
 
 def _lines(evidence: Evidence) -> list[Line]:
-    """The columns with the fewest values, whose SE is largest, and all at once."""
+    """Return the curves of the columns with the fewest values, which have the largest SE, and of all columns together."""
     ranked = sorted(evidence.homogeneity, key=lambda found: found.values)
     names = _drawable([found.column for found in ranked[: len(LOOKS)]], _families())
     lines = [
-        Line(f"{name} (K = {found.values:,}): SE {number(found.se.formula)} here", [found.values], look)
+        Line(f"{name} ({counted(found.values, 'value')}): {number(found.se.formula)} expected here", [found.values], look)
         for name, found, look in zip(names, ranked, LOOKS, strict=False)
     ]
-    together = evidence.homogeneity_all
-    if together is None:
+    joint = evidence.homogeneity_all
+    if joint is None:
         return lines
-    more = f", {len(ranked) - len(names)} of them not drawn" if len(ranked) > len(names) else ""
-    name = f"all columns at once{more}: SE {number(together.se.formula)} here"
-    return [*lines, Line(name, together.se.values, AT_ONCE)]
+    more = f" ({len(ranked) - len(names)} of them not drawn)" if len(ranked) > len(names) else ""
+    name = f"all columns together{more}: {number(joint.se.formula)} expected here"
+    return [*lines, Line(name, joint.se.values, JOINT_LOOK)]
 
 
-def against_rows(axes: Axes, lines: Sequence[Line], rows: int, k: int) -> None:
-    """SE against n, a straight line for each."""
-    _frame(axes, f"SE against n, for k = {k:,}", "a larger table has more classes alike")
-    axes.set_xlabel("n (records of the table)")
+def draw_by_rows(axes: Axes, lines: Sequence[Line], rows: int, k: int) -> None:
+    """Draw SE by n, a straight line for each column."""
+    _frame(axes, "More rows: more such groups", f"groups with only one value, for k = {k:,}")
+    axes.set_xlabel("n (rows of the table)")
     here = [line.se(rows, k) for line in lines]
-    by_ratio = _far_apart(here)
-    places = list(np.geomspace(rows / 10, rows * 10, 21) if by_ratio else np.linspace(0, 2 * rows, 21))
-    _plot(axes, lines, places, [[line.se(place, k) for place in places] for line in lines], by_ratio=by_ratio)
+    by_ratio = _is_wide(here)
+    points = list(np.geomspace(rows / 10, rows * 10, 21) if by_ratio else np.linspace(0, 2 * rows, 21))
+    _plot(axes, lines, points, [[line.se(point, k) for point in points] for line in lines], by_ratio=by_ratio)
     if by_ratio:
         axes.set_xscale("log")
     else:
@@ -106,54 +107,66 @@ def against_rows(axes: Axes, lines: Sequence[Line], rows: int, k: int) -> None:
     _mark(axes, lines, rows, here, f"this table: n = {rows:,}, k = {k:,}")
 
 
-def against_k(axes: Axes, lines: Sequence[Line], rows: int, k: int) -> None:
-    """SE against k: each record more in the classes divides it by K."""
+def draw_by_k(axes: Axes, lines: Sequence[Line], rows: int, k: int) -> None:
+    """Draw SE by k. Each further row in the groups divides it by about K."""
     from matplotlib.ticker import MaxNLocator
 
     last = int(max(FEWEST_K, min(2 * k, max(line.negligible_from(rows) for line in lines))))
-    text = "larger classes are less often alike" if k <= last else f"the k = {k:,} of this table is far to the right"
-    _frame(axes, f"SE against k, for n = {rows:,}", text)
-    axes.set_xlabel("k (records of a class)")
-    places = sorted({round(place) for place in np.linspace(min(k, 2), last, MOST_PLACES)})
-    curves = [[line.se(rows, place) for place in places] for line in lines]
-    _plot(axes, lines, places, curves, by_ratio=_far_apart([se for curve in curves for se in curve]))
-    if len(places) < MOST_PLACES:
-        for curve in axes.lines:  # k is whole
+    text = f"groups with only one value, for n = {rows:,}"
+    text = text if k <= last else f"for n = {rows:,}; k = {k:,} is far to the right"
+    _frame(axes, "Larger k: fewer such groups", text)
+    axes.set_xlabel("k (rows of a group)")
+    points = sorted({round(point) for point in np.linspace(min(k, 2), last, MOST_POINTS)})
+    curves = [[line.se(rows, point) for point in points] for line in lines]
+    _plot(axes, lines, points, curves, by_ratio=_is_wide([se for curve in curves for se in curve]))
+    if len(points) < MOST_POINTS:
+        for curve in axes.lines:  # dots show that k is a whole number
             curve.set(marker="o", markersize=3.5)
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
     axes.xaxis.set_major_formatter(_grouped)
-    if axes.get_ylim()[0] < NEGLIGIBLE < axes.get_ylim()[1]:
-        axes.set_ylim(bottom=NEGLIGIBLE)
     if k <= last:
         _mark(axes, lines, k, [line.se(rows, k) for line in lines])
 
 
-def _far_apart(figures: Sequence[float]) -> bool:
-    there = [figure for figure in figures if figure > LEAST]
-    return bool(there) and max(there) > FAR * min(there)
+def _is_wide(figures: Sequence[float]) -> bool:
+    positive = [figure for figure in figures if figure > LEAST]
+    return bool(positive) and max(positive) > LARGE_RATIO * min(positive)
 
 
 def _plot(
-    axes: Axes, lines: Sequence[Line], places: Sequence[float], curves: Sequence[Sequence[float]], *, by_ratio: bool
+    axes: Axes, lines: Sequence[Line], points: Sequence[float], curves: Sequence[Sequence[float]], *, by_ratio: bool
 ) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     for line, curve in zip(lines, curves, strict=True):
-        seen = [se if se > LEAST or not by_ratio else math.nan for se in curve]
-        axes.plot(places, seen, label=line.name, **line.look)
-    axes.set_ylabel("SE (classes to expect alike)")
-    if by_ratio:
+        visible = [se if se > LEAST or not by_ratio else math.nan for se in curve]
+        axes.plot(points, visible, label=line.name, **line.look)
+    axes.set_ylabel("expected groups with one value")
+    if max(map(max, curves)) <= NEGLIGIBLE:  # practically 0: tiny numbers on an axis would mean nothing to a reader
+        axes.set_ylim(0, 1)
+    elif by_ratio:
         axes.set_yscale("log")
         axes.yaxis.set_major_locator(LogLocator(numticks=8))
         axes.yaxis.set_minor_formatter(NullFormatter())
+        if axes.get_ylim()[0] < NEGLIGIBLE:
+            axes.set_ylim(bottom=NEGLIGIBLE)
     else:
         axes.set_ylim(bottom=0)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda se, _place: number(se)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda se, _position: _tick(se)))
 
 
-def _mark(axes: Axes, lines: Sequence[Line], place: float, found: Sequence[float], name: str | None = None) -> None:
-    """Where the release is."""
-    axes.axvline(place, color=AT_ONCE["color"], linestyle=":", linewidth=1.2, zorder=0, label=name)
+def _tick(se: float) -> str:
+    """Return a tick label without an exponent.
+
+    >>> _tick(15000.0), _tick(2.5), _tick(1e-6), _tick(0)
+    ('15,000', '2.5', '0.000001', '0')
+    """
+    return f"{se:,.0f}" if se >= 1000 else f"{se:.6f}".rstrip("0").rstrip(".")
+
+
+def _mark(axes: Axes, lines: Sequence[Line], position: float, found: Sequence[float], name: str | None = None) -> None:
+    """Mark the release with a vertical line and a dot on each curve."""
+    axes.axvline(position, color=JOINT_LOOK["color"], linestyle=":", linewidth=1.2, zorder=0, label=name)
     for line, se in zip(lines, found, strict=True):
         if se > LEAST:
-            axes.plot([place], [se], "o", color=line.look["color"], markersize=7)
+            axes.plot([position], [se], "o", color=line.look["color"], markersize=7)

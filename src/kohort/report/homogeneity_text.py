@@ -1,53 +1,101 @@
-"""The homogeneity analysis in words, for the terminal and for notebooks."""
+"""The homogeneity analysis in plain sentences, for the terminal and for notebooks.
+
+Each block answers first: how many groups reveal the sensitive value. Then come the figures, then what to do.
+"""
 
 from __future__ import annotations
 
 from kohort.auditor.evidence import Evidence
-from kohort.auditor.homogeneity import Alpha, Homogeneity, Together
+from kohort.auditor.homogeneity import Alpha, Homogeneity, JointHomogeneity
 from kohort.report.release_charts import percent
 
-MOST_ALPHAS = 12  # lines a column
-MOST_LETTERS = 60  # of a value on a line
+MOST_ALPHAS = 12  # values listed for each column
+MOST_LETTERS = 60  # length of a value on a line
+TOO_CERTAIN = 0.5  # share of a value in a group from which a limit is suggested
 
 
 def lines(evidence: Evidence) -> list[str]:
-    """A block for each sensitive column, and one for all at once."""
+    """Return a block of lines for each sensitive column, and one for all of them together."""
     text_lines: list[str] = []
     for found in evidence.homogeneity:
-        text_lines += [
-            "",
-            f"{found.column}: {counted(found.values, 'value')}",
-            "  alpha   records  value (alpha: its largest share of a class)",
-        ]
-        text_lines += [f"  {share(one.alpha):<6} {one.rows:>8,}  {label(one)}" for one in found.alphas[:MOST_ALPHAS]]
-        text_lines += [f"  {rest}"] if (rest := left_out_alphas(found)) else []
-        text_lines += [f"  {what}: {text}" for what, text in {**extremes(found), **alike(found)}.items()]
+        first, *rest = answer(found)
+        text_lines += ["", first, *(f"  {sentence}" for sentence in rest)]
+        text_lines += [f"  {shares_title(found)}"]
+        text_lines += [f"    {percent(one.alpha):>8}  {counted(one.rows, 'row'):>12}  {label(one)}" for one in listed(found)]
+        text_lines += [f"    {more}"] if (more := left_out_alphas(found)) else []
+        text_lines += [f"  {sentence}" for sentence in expectation(found)]
     if evidence.homogeneity_all is not None:
-        text_lines += ["", f"{', '.join(evidence.homogeneity_all.columns)}: all at once"]
-        text_lines += [f"  {what}: {text}" for what, text in alike(evidence.homogeneity_all).items()]
+        first, *rest = answer(evidence.homogeneity_all)
+        text_lines += ["", first]
+        text_lines += [f"  {sentence}" for sentence in (*rest, *expectation(evidence.homogeneity_all))]
     return text_lines
 
 
-def extremes(found: Homogeneity) -> dict[str, str]:
-    """The figures by which the paper judges the alphas: they should be small, and equal."""
-    return {"alpha": f"max {share(found.max)}, min {share(found.min)}, spread {share(found.spread)}"}
+def answer(found: Homogeneity | JointHomogeneity) -> list[str]:
+    """Return sentences: how many groups reveal the value, the figures, and what to do."""
+    groups, rows = found.se.classes, round(found.alike_share * found.se.rows)
+    if isinstance(found, JointHomogeneity):
+        name, value, same = f"Columns {', '.join(map(repr, found.columns))} together", "values", "the same value in each column"
+    else:
+        name, value, same = f"Column {found.column!r}", "value", "the same value"
+    if found.alike_classes:
+        share = f"{rows:,} of {counted(found.se.rows, 'row')} ({percent(found.alike_share)})"
+        reveal = "reveals" if found.alike_classes == 1 else "reveal"
+        sentences = [
+            f"{name}: {found.alike_classes:,} of {counted(groups, 'group')} {reveal} the {value}.",
+            f"{share} are in such a group, where all rows have {same}.",
+            f"Anyone who knows that a person is in such a group knows the person's {value}.",
+        ]
+    elif isinstance(found, JointHomogeneity):
+        sentences = [f"{name}: no group reveals all of them. Groups checked: {groups:,}."]
+    else:
+        sentences = [f"{name}: no group reveals the value. Each of the {groups:,} groups has at least 2 different values."]
+        if groups == 1:
+            sentences = [f"{name}: the only group does not reveal the value. It has at least 2 different values."]
+    if isinstance(found, Homogeneity):
+        sentences.append(f"Best guess for a person whose group is known: right for up to {percent(found.max)} of the group.")
+    sentences.append(f"Best guess without the groups: right for {percent(found.base_rate)} of all rows.")
+    return [*sentences, *remedy(found)]
 
 
-def alike(found: Homogeneity | Together) -> dict[str, str]:
-    """How many classes are alike, beside what a guess without the class reaches, and beside what was to be expected."""
+def remedy(found: Homogeneity | JointHomogeneity) -> list[str]:
+    """Return what to do, or nothing if no value has a large share in a group."""
+    if isinstance(found, JointHomogeneity):
+        return ["What to do: see the columns above."] if found.alike_classes else []
+    if found.values == 1:
+        return [f"What to do: the column has only one value. Leave it out: set drop (--drop {found.column})."]
+    if found.alike_classes:
+        return ["What to do: require at least 2 different values in each group. Set l (--l 2) and anonymize the source again."]
+    if found.max > TOO_CERTAIN > found.base_rate:  # a lower limit than the share in the whole table cannot be kept
+        return ["What to do if this is too high: limit the share of a value. Set alpha (--alpha 0.5) and anonymize again."]
+    return []
+
+
+def expectation(found: Homogeneity | JointHomogeneity) -> list[str]:
+    """Return sentences that compare the number of groups with a single value to the number expected by chance."""
     se = found.se
-    those = f"{found.alike_classes:,} of {counted(se.classes, 'class')}, {percent(found.alike_share)} of the records"
-    given = f"n = {se.rows:,}, k = {se.k:,}, K = {' x '.join(f'{values:,}' for values in se.values)}"
-    refined = f"{number(se.unequal)} with the sizes of the classes, {number(se.predicted)} with the frequencies of the values too"
-    return {
-        "all alike": f"{those}; a guess without the class is right for {percent(found.base_rate)}",
-        "SE": f"{number(se.formula)} classes alike to expect by the formula, for {given}",
-        "SE here": f"{refined}; {se.observed:,} observed",
-    }
+    values = " x ".join(f"{values:,}" for values in se.values)
+    given = f"n = {counted(se.rows, 'row')}, k = {se.k:,}, K = {values} {'value' if set(se.values) == {1} else 'values'}"
+    return [
+        f"Groups with only one value: {se.observed:,} found, {number(se.predicted)} expected by chance.",
+        f"Expected if all values were equally frequent: {number(se.unequal)}.",
+        f"Expected by the formula of Mohapatra and Patra ({given}): {number(se.formula)}.",
+    ]
+
+
+def shares_title(found: Homogeneity) -> str:
+    """Return the heading of the list of shares."""
+    shares = percent(found.max) if found.max == found.min else f"from {percent(found.min)} to {percent(found.max)}"
+    return f"Largest share of each value in any one group (alpha), {shares}:"
+
+
+def listed(found: Homogeneity) -> tuple[Alpha, ...]:
+    """Return the values that have a line of their own."""
+    return found.alphas[:MOST_ALPHAS]
 
 
 def label(one: Alpha) -> str:
-    """A value on one line, without what a terminal would take for a command."""
+    """Return a value on one line, without characters that a terminal could take for a command."""
     if one.value.visibility == "pooled":
         return f"{counted(one.values, 'value')} {one.value.label}"
     text = "".join(sign if sign.isprintable() else "?" for sign in one.value.label)
@@ -55,33 +103,30 @@ def label(one: Alpha) -> str:
 
 
 def left_out_alphas(found: Homogeneity) -> str:
-    """What is said of the alphas for which there is no line."""
+    """Return a sentence about the values that are not listed."""
     rest = found.alphas[MOST_ALPHAS:]
     if not rest:
         return ""
-    pooled = any(one.value.visibility == "pooled" for one in rest)  # of these only the largest alpha is listed
+    pooled = any(one.value.visibility == "pooled" for one in rest)  # only the largest alpha of pooled values is listed
     least = found.min if pooled else rest[-1].alpha
-    return f"... and {sum(one.values for one in rest):,} more between {share(least)} and {share(rest[0].alpha)}"
-
-
-def share(part: float) -> str:
-    """Four decimals; what is not nothing or everything does not look like it.
-
-    >>> share(0), share(0.00001), share(0.25), share(0.99999), share(1)
-    ('0.0000', '<.0001', '0.2500', '>.9999', '1.0000')
-    """
-    return "<.0001" if 0 < part < 0.00005 else ">.9999" if 0.99995 <= part < 1 else f"{part:.4f}"
+    return f"and {counted(sum(one.values for one in rest), 'more value')}, from {percent(least)} to {percent(rest[0].alpha)}"
 
 
 def number(figure: float) -> str:
-    """Few digits, no exponent where none is needed.
+    """Return a figure with few digits and without an exponent.
 
-    >>> number(15000.0), number(148.148), number(0.111111), number(6e-6), number(0)
-    ('15,000', '148.1', '0.1111', '6e-06', '0')
+    >>> number(15000.0), number(148.148), number(0.111111), number(6e-6), number(0), number(3.0)
+    ('15,000', '148.1', '0.11', 'less than 0.001', '0', '3')
     """
-    return f"{figure:,.0f}" if figure >= 1000 else f"{figure:.4g}" if figure >= 1e-4 else f"{figure:.2g}"
+    if figure >= 1000 or figure == int(figure):
+        return f"{figure:,.0f}"
+    return f"{figure:.1f}" if figure >= 1 else f"{figure:.2g}" if figure >= 0.001 else "less than 0.001"
 
 
 def counted(count: int, what: str) -> str:
-    plural = what if count == 1 else f"{what}es" if what.endswith("s") else f"{what}s"
-    return f"{count:,} {plural}"
+    """Return a count with its noun in the singular or plural.
+
+    >>> counted(1, "group"), counted(1628, "group")
+    ('1 group', '1,628 groups')
+    """
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"

@@ -1,7 +1,7 @@
-"""What a notebook shows of a release and of its evidence: HTML without scripts, styled in place.
+"""HTML views of a release, of an audit and of an inspection for notebooks. No scripts, only inline styles.
 
-Colours are those of the notebook, light or dark, and shades of them. Nothing is said by style alone: where styles are
-stripped (GitHub, mail), what is left is the same text in plain tables.
+The views use the colours of the notebook, light or dark, and shades of them. Styles carry no information of their own: if they
+are removed (GitHub, mail), the same text remains in plain tables.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from html import escape
 from typing import Any, Protocol
 
 from kohort.auditor.evidence import Check, Evidence
-from kohort.report.homogeneity_text import MOST_ALPHAS, alike, counted, extremes, label, left_out_alphas, share
+from kohort.report.homogeneity_text import answer, expectation, label, left_out_alphas, listed, shares_title
 from kohort.report.release_charts import Panels, largest_first, left_out, percent
 
 __all__ = ["Panels", "evidence_html", "homogeneity_curves", "homogeneity_graph", "html_table", "inspection_html", "release_html"]
@@ -21,59 +21,65 @@ __all__ = ["Panels", "evidence_html", "homogeneity_curves", "homogeneity_graph",
 LINE = "border:0;border-bottom:1px solid rgba(128,128,128,.35)"
 CELL = f"{LINE};padding:.2em .8em .2em .3em;text-align:left;vertical-align:top;background:none"
 BAR = "linear-gradient(to right,rgba(0,114,178,.4) {0}%,rgba(128,128,128,.12) {0}%)"
-LONG = "overflow-wrap:anywhere;max-width:30em"  # names and paths break rather than push the rest out of sight
+LONG = "overflow-wrap:anywhere;max-width:30em"  # long names and paths wrap, so that the other columns stay visible
 WHOLE = "white-space:nowrap"
 ALARM = "border-left:.4em solid #D55E00;padding-left:.5em"
 
 
 class Losses(Protocol):
-    """What is shown of `utility.loss.Loss`. Named by its shape: the auditor's Evidence shows itself through this file, and
-    the auditor may not import, even by a detour, what made the release.
+    """The part of `utility.loss.Loss` that the views show.
+
+    A protocol, because the auditor uses this file to show its `Evidence`, and the auditor must not import, not even indirectly,
+    code that makes a release.
     """
 
     @property
-    def leaf(self) -> float: ...
+    def leaf(self) -> float:
+        """Share of detail lost, as the mean over all cells."""
+        ...
 
     @property
-    def per_column(self) -> Mapping[str, float]: ...
+    def per_column(self) -> Mapping[str, float]:
+        """Share of detail lost in each column."""
+        ...
 
 
 @dataclass(frozen=True)
 class HtmlCell:
-    """One cell of a table. Its text is escaped where it is written; its style is ours."""
+    """One cell of a table. Its text is escaped when it is written; its style is trusted."""
 
     text: str
     style: str = ""
 
 
 def evidence_html(evidence: Evidence) -> str:
-    """What an audit found: the verdict, the figures, every check, and what the sensitive columns show."""
+    """Return the view of an audit: verdict, figures, all checks, and how much the groups reveal about sensitive columns."""
     return _page(_verdict(evidence), _figures(_counts(evidence)), _checks(evidence.checks), *_homogeneity(evidence))
 
 
 def homogeneity_graph(evidence: Evidence) -> Panels:
-    """The bipartite graph of sensitive values and classes."""
+    """Draw the bipartite graph of sensitive values and groups."""
     from kohort.report.graph_chart import graph_figure
 
     return graph_figure(evidence)
 
 
 def homogeneity_curves(evidence: Evidence) -> Panels:
-    """How the number of classes to expect alike moves with n and k."""
+    """Draw the expected number of groups with a single value, by n and by k."""
     from kohort.report.homogeneity_chart import curves_figure
 
     return curves_figure(evidence)
 
 
 def release_html(evidence: Evidence, loss: Losses, axes: Mapping[str, str], *, output: str | None, method: str, k: int) -> str:
-    """A release at a glance: the verdict, the figures, what each column lost, and the checks, folded if all is well.
+    """Return the view of a release: verdict, figures, detail lost in each column, and the checks, folded if all passed.
 
-    `axes` says what was applied to each quasi-identifier; `method` and `k` are what was asked for.
+    `axes` describes how each quasi-identifier was generalised. `method` and `k` are the requested ones.
     """
     figures: dict[str, str | HtmlCell] = {
         **_counts(evidence),
-        "k asked": f"{k:,}",
-        "mean loss": percent(loss.leaf),
+        "k requested": f"{k:,}",
+        "detail lost": percent(loss.leaf),
         "method": method,
         "written to": HtmlCell(output, LONG) if output else "no file",
     }
@@ -89,12 +95,14 @@ def release_html(evidence: Evidence, loss: Losses, axes: Mapping[str, str], *, o
 
 
 def inspection_html(facts: Mapping[str, Any]) -> str:
-    """What `inspect` found, from its plain figures: who stands alone, then every column with its role and the reason."""
+    """Return the view of an inspection: how many rows are unique, then every column with its suggested role and the reason."""
     risk = facts["risk"]
-    alone = (
-        f"{risk['unique']:,} of {risk['total']:,} {risk['counted_in']} are alone with their quasi-identifiers (k = {risk['k']:,})"
+    many, one = ("rows", "row") if risk["counted_in"] == "rows" else ("people", "person")
+    unique = f"{risk['unique']:,} of {risk['total']:,} {many} are unique"
+    rest = f": no other {one} has the same quasi-identifiers (k = {risk['k']:,})."
+    worst = " ".join(
+        f"Unique by {' and '.join(few['columns'])} alone: {percent(few['unique_share'])}." for few in risk["singling_out"]
     )
-    worst = "; ".join(f"by {' and '.join(one['columns'])}: {percent(one['unique_share'])}" for one in risk["singling_out"])
     rows: list[list[str | HtmlCell]] = [
         [
             HtmlCell(column["name"], f"{LONG};min-width:9em"),
@@ -108,16 +116,16 @@ def inspection_html(facts: Mapping[str, Any]) -> str:
         ]
         for column in facts["columns"]
     ]
-    headings = ["column", "type", "distinct", "alone", "missing", "suggested role", "why", "tree"]
+    headings = ["column", "type", "distinct", "unique", "missing", "suggested role", "why", "tree"]
     return _page(
-        f"<div><strong>As it stands</strong>: {escape(alone)}. {escape(worst)}</div>",
+        f"<div><strong>{escape(unique)}</strong>{escape(rest)} {escape(worst)}</div>",
         html_table(headings, rows),
-        "<div>Every role is a guess to be reviewed.</div>",
+        "<div>Every role is a suggestion. Check each one.</div>",
     )
 
 
 def html_table(headings: Sequence[str], rows: Iterable[Sequence[str | HtmlCell]]) -> str:
-    """A table of texts, all of them escaped."""
+    """Return an HTML table. All texts are escaped."""
     head = "".join(f'<th scope="col" style="{CELL};font-weight:bold">{escape(heading)}</th>' for heading in headings)
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     style = "border-collapse:collapse;border:0;margin:.4em 0"
@@ -130,7 +138,7 @@ def _cell(cell: str | HtmlCell) -> str:
 
 
 def _page(*parts: str) -> str:
-    # The classes keep MathJax, which notebooks run over all output, from reading $ in a name as mathematics.
+    # Notebooks run MathJax on all output. These classes stop it from reading a $ in a name as mathematics.
     return f'<div class="tex2jax_ignore mathjax_ignore" style="max-width:70em;line-height:1.4">{"".join(parts)}</div>'
 
 
@@ -138,13 +146,14 @@ def _verdict(evidence: Evidence) -> str:
     if evidence.passed:
         warnings = sum(check.verdict == "warn" for check in evidence.checks)
         but = f" with {warnings} warning{'s' if warnings > 1 else ''}" if warnings else ""
-        return f"<div><strong>Audit passed{but}</strong>: every row looks like at least {evidence.k - 1:,} others.</div>"
+        text = f"every row has the same quasi-identifiers as at least {evidence.k - 1:,} other rows"
+        return f"<div><strong>Audit passed{but}</strong>: {text}.</div>"
     failed = ", ".join(check.name for check in evidence.failures())
     return f'<div style="{ALARM}"><strong>Audit FAILED</strong>: {escape(failed)}. Do not publish this table.</div>'
 
 
 def _counts(evidence: Evidence) -> dict[str, str]:
-    return {"k found": f"{evidence.k:,}", "rows": f"{evidence.rows:,}", "classes": f"{evidence.classes:,}"}
+    return {"k found": f"{evidence.k:,}", "rows": f"{evidence.rows:,}", "groups": f"{evidence.classes:,}"}
 
 
 def _figures(figures: Mapping[str, str | HtmlCell]) -> str:
@@ -157,7 +166,7 @@ def _losses(per_column: Mapping[str, float], axes: Mapping[str, str]) -> str:
         [HtmlCell(name, LONG), HtmlCell(percent(loss), _bar(loss)), axes.get(name, "")] for name, loss in shown
     ]
     more = f"<div>{escape(left_out(rest))}</div>" if rest else ""
-    return html_table(["column", "lost", "treated as"], rows) + more
+    return html_table(["column", "detail lost", "treated as"], rows) + more
 
 
 def _bar(share: float) -> str:
@@ -169,8 +178,8 @@ def _checks(checks: Iterable[Check]) -> str:
         [
             HtmlCell(check.verdict.upper() if check.verdict == "fail" else check.verdict, _weight(check)),
             check.name,
-            _told(check.required),
-            _told(check.found),
+            _figure(check.required),
+            _figure(check.found),
             check.meaning,
         ]
         for check in checks
@@ -182,27 +191,32 @@ def _weight(check: Check) -> str:
     return WHOLE + (f";font-weight:bold;{ALARM}" if check.verdict == "fail" else "")
 
 
-def _told(figure: float | str | None) -> str:
+def _figure(figure: float | str | None) -> str:
     if figure is None:
         return "-"
     return f"{figure:,}" if isinstance(figure, int) else f"{figure:.6g}" if isinstance(figure, float) else figure
 
 
 def _homogeneity(evidence: Evidence) -> Iterable[str]:
-    """A table of alphas for each sensitive column, and below it what they come to; then all columns at once."""
+    """Yield, for each sensitive column, the answer, a table of its values and the figures; then all columns together."""
     for found in evidence.homogeneity:
         rows: list[list[str | HtmlCell]] = [
-            [HtmlCell(label(one), LONG), HtmlCell(share(one.alpha), _bar(one.alpha)), f"{one.rows:,}"]
-            for one in found.alphas[:MOST_ALPHAS]
+            [HtmlCell(label(one), LONG), HtmlCell(percent(one.alpha), _bar(one.alpha)), f"{one.rows:,}"] for one in listed(found)
         ]
-        yield f"<div><strong>{escape(found.column)}</strong>: {counted(found.values, 'value')}</div>"
-        yield html_table(["value", "alpha", "records"], rows)
+        yield _answer(answer(found))
+        yield f"<div>{escape(shares_title(found))}</div>"
+        yield html_table(["value", "largest share", "rows"], rows)
         yield f"<div>{escape(left_out_alphas(found))}</div>"
-        yield _facts({**extremes(found), **alike(found)})
+        yield _sentences(expectation(found))
     if evidence.homogeneity_all is not None:
-        yield f"<div><strong>{escape(', '.join(evidence.homogeneity_all.columns))}</strong>: all at once</div>"
-        yield _facts(alike(evidence.homogeneity_all))
+        yield _answer(answer(evidence.homogeneity_all))
+        yield _sentences(expectation(evidence.homogeneity_all))
 
 
-def _facts(facts: Mapping[str, str]) -> str:
-    return html_table(["", ""], [[HtmlCell(what, WHOLE), text] for what, text in facts.items()])
+def _answer(sentences: Sequence[str]) -> str:
+    """Return the first sentence in bold, and the others below it."""
+    return f'<div style="margin-top:1em"><strong>{escape(sentences[0])}</strong></div>{_sentences(sentences[1:])}'
+
+
+def _sentences(sentences: Iterable[str]) -> str:
+    return "".join(f"<div>{escape(sentence)}</div>" for sentence in sentences)

@@ -1,6 +1,6 @@
-"""Two pictures of a release: how many persons look alike, and how much of each column is lost.
+"""Two charts of a release: the sizes of the groups, and the detail lost in each column.
 
-They are made of counts and shares; of the table itself they show the names of its columns, nothing else.
+They show counts, shares and column names, never a cell of the table.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe and Ito's colours are told apart by every eye; on grey paper the hatch tells what is wrong.
+# The colours of Okabe and Ito can be distinguished with any colour vision. The hatch marks errors in black and white.
 RIGHT: dict[str, Any] = {"color": "#0072B2"}
 WRONG: dict[str, Any] = {"color": "#D55E00", "hatch": "////"}
 
-WIDTH = 8.4  # inches of a figure, without the names of the columns
-MOST_COLUMNS = 30  # named in one chart or table
-MOST_LETTERS = 30  # of a name in a chart
-MOST_SINGLE_BARS = 40  # up to here each class size has a bar of its own
-MOST_SHARED_BARS = 24  # about so many where a bar stands for several sizes
-WIDE = 20  # times the smallest size: from here on, sizes are compared by ratio
-FEWEST_SLOTS = 4  # one column's bar must not fill the chart
-# Matplotlib looks for a letter in the fonts it is told to use, not in all that are installed.
+WIDTH = 8.4  # width of a figure in inches, without the names of the columns
+MOST_COLUMNS = 30  # columns named in one chart or table
+MOST_LETTERS = 30  # length of a name in a chart
+MOST_SINGLE_BARS = 40  # up to this many group sizes, each size has its own bar
+MOST_SHARED_BARS = 24  # approximate number of bars if a bar covers several sizes
+WIDE = 20  # if the largest size is at least this times the smallest one, the axis is logarithmic
+FEWEST_SLOTS = 4  # minimum number of slots, so that a single bar does not fill the chart
+# Matplotlib searches a letter only in the font families it is given, not in all installed fonts.
 FAMILIES_OF_OTHER_SCRIPTS = (
     "Noto Sans CJK JP",
     "Noto Sans CJK SC",
@@ -45,9 +45,9 @@ FAMILIES_OF_OTHER_SCRIPTS = (
 
 
 class Panels(np.ndarray[Any, np.dtype[Any]]):
-    """An array of axes that a notebook shows as their picture when it is the result of a cell.
+    """An array of matplotlib axes. A notebook shows it as a picture if it is the result of a cell.
 
-    The figure is known to these axes alone, not to pyplot: none piles up in a loop, none is shown twice. In a script,
+    The figure does not belong to pyplot. So figures do not accumulate in a loop, and none is shown twice. In a script, write
     `axes[0].figure.savefig("release.png")`.
     """
 
@@ -56,14 +56,14 @@ class Panels(np.ndarray[Any, np.dtype[Any]]):
             return None
         figure = self.flat[0].figure
         picture = io.BytesIO()
-        # Twice the dots, shown at the size of once: sharp on fine screens.
+        # Twice the resolution, shown at the normal size: sharp on high-resolution screens.
         figure.savefig(picture, format="png", dpi=2 * figure.dpi, bbox_inches=figure.bbox_inches)
         width, height = figure.get_size_inches() * figure.dpi
         return picture.getvalue(), {"width": round(width), "height": round(height)}
 
 
-def release_figure(sizes: NDArray[np.int64], k: int, per_column: Mapping[str, float]) -> Panels:
-    """Both pictures side by side."""
+def release_figure(sizes: NDArray[np.int64], k: int, per_column: Mapping[str, float], counted_in: str = "rows") -> Panels:
+    """Draw both charts side by side. `counted_in` says what the group sizes count: "rows" or "people"."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -71,11 +71,11 @@ def release_figure(sizes: NDArray[np.int64], k: int, per_column: Mapping[str, fl
     height = max(3.4, 1.3 + 0.22 * (len(shown) + bool(rest)))
     figure = Figure(figsize=(WIDTH, height), dpi=100, layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08, wspace=0.04))
     left, right = figure.subplots(1, 2)
-    class_sizes(left, sizes, k)
+    group_sizes(left, sizes, k, counted_in)
     loss_per_column(right, per_column)
     names = (label.get_window_extent().width for label in right.get_yticklabels())
-    figure.set_figwidth(WIDTH + max(names, default=0) / figure.dpi)  # names take their room from the page, not from the bars
-    if height > 4:  # many columns make the right side long; the left one keeps its shape
+    figure.set_figwidth(WIDTH + max(names, default=0) / figure.dpi)  # the page grows with the names, not the bars shrink
+    if height > 4:  # with many columns the right chart is tall; the left chart keeps its shape
         left.set_box_aspect(0.7)
         left.set_anchor("N")
     panels = np.empty(2, object).view(Panels)
@@ -83,21 +83,21 @@ def release_figure(sizes: NDArray[np.int64], k: int, per_column: Mapping[str, fl
     return panels
 
 
-def class_sizes(axes: Axes, sizes: NDArray[np.int64], k: int) -> None:
-    """How many persons are in classes of each size. Persons, not classes: a large class is as large as it is."""
+def group_sizes(axes: Axes, sizes: NDArray[np.int64], k: int, counted_in: str = "rows") -> None:
+    """Draw how many rows (or people) are in groups of each size. It does not draw the number of groups."""
     from matplotlib.ticker import MaxNLocator
 
-    _frame(axes, "How many persons look alike", _in_words(sizes, k))
-    axes.set_xlabel("size of the class (persons who look alike)")
-    axes.set_ylabel("persons in classes of that size")
+    _frame(axes, _finding(sizes, k), _in_words(sizes, counted_in))
+    axes.set_xlabel(f"size of the group ({counted_in})")
+    axes.set_ylabel(f"{counted_in} in groups of this size")
     firsts, by_ratio = _first_sizes(sizes, k)
-    edges = firsts - 0.5  # bars meet halfway between whole sizes
+    edges = firsts - 0.5  # bars meet in the middle between two sizes
     persons, _ = np.histogram(sizes, edges, weights=sizes)
     for which, look in ((firsts[:-1] >= k, RIGHT), (firsts[:-1] < k, WRONG)):
         bars = axes.bar(edges[:-1][which], persons[which], np.diff(edges)[which], align="edge", **look)
         for bar in bars:
-            bar.set_edgecolor(axes.get_facecolor())  # a thin gap between bars, and the colour of the hatch
-    axes.set_ylim(0, 1.18 * max(persons.max(initial=0), 1))  # room for the line's label above the bars
+            bar.set_edgecolor(axes.get_facecolor())  # gives a thin gap between bars, and the colour of the hatch
+    axes.set_ylim(0, 1.18 * max(persons.max(initial=0), 1))  # space above the bars for the label of the line
     axes.yaxis.set_major_locator(MaxNLocator(5, integer=True, min_n_ticks=1, steps=[1, 2, 5, 10]))
     axes.yaxis.set_major_formatter(_grouped)
     _scale_sizes(axes, edges, by_ratio)
@@ -105,42 +105,43 @@ def class_sizes(axes: Axes, sizes: NDArray[np.int64], k: int) -> None:
 
 
 def loss_per_column(axes: Axes, per_column: Mapping[str, float]) -> None:
-    """What share of each quasi-identifier is lost, the largest first."""
+    """Draw the share of detail lost in each quasi-identifier, the largest first."""
     shown, rest = largest_first(per_column)
-    _frame(axes, "How much of each column is lost", "0 % = as it was, 100 % = nothing left" if shown else "no columns")
+    _frame(axes, "How much detail is lost?", "0 %: unchanged; 100 %: nothing left" if shown else "no columns")
     losses = [100 * loss for _name, loss in shown]
     slots = len(shown) + bool(rest)
     small = 9 if slots <= 15 else 8
-    beside: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center_baseline", "fontsize": small}
+    after_bar: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center_baseline", "fontsize": small}
     axes.barh(range(len(shown)), losses, height=0.7, **RIGHT)
     for slot, (_name, loss) in enumerate(shown):
-        axes.annotate(percent(loss), (100 * loss, slot), **beside)
+        axes.annotate(percent(loss), (100 * loss, slot), **after_bar)
     families = _families()
     names = _drawable([name for name, _loss in shown], families)
-    # parse_math, usetex: names are text; a $ or _ in them means nothing.
+    # Without parse_math and usetex, names are plain text: $ and _ have no special meaning.
     as_text: dict[str, Any] = {"parse_math": False, "usetex": False, "fontfamily": families, "fontsize": small}
     axes.set_yticks(range(len(shown)), names, **as_text)
     axes.tick_params(axis="y", length=0)
     if rest:
-        axes.annotate(left_out(rest), (0, slots - 1), **beside)
+        axes.annotate(left_out(rest), (0, slots - 1), **after_bar)
     axes.set_ylim(max(slots, FEWEST_SLOTS) - 0.4, -0.6)
-    axes.set_xlim(0, 120)  # room for the figure behind a full bar
+    axes.set_xlim(0, 120)  # space for the figure after a full bar
     axes.set_xticks(range(0, 101, 25))
-    axes.set_xlabel("lost detail, mean of all rows (%)")
+    axes.set_xlabel("detail lost, mean of all rows (%)")
 
 
 def largest_first(per_column: Mapping[str, float]) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
-    """The columns that lose most, and those for which there is no room."""
+    """Return the columns that lose most, and the others that are not shown."""
     ranked = sorted(per_column.items(), key=lambda column: -column[1])
     return ranked[:MOST_COLUMNS], ranked[MOST_COLUMNS:]
 
 
 def left_out(rest: list[tuple[str, float]]) -> str:
+    """Return a text about the columns that are not shown."""
     return f"and {len(rest):,} more, at most {percent(rest[0][1])} each"
 
 
 def percent(share: float) -> str:
-    """A share as people read it; what is not nothing or everything does not look like it.
+    """Return a share in per cent. Only 0 and 1 are written as 0 % and 100 %.
 
     >>> percent(0), percent(0.0001), percent(0.1234), percent(0.9999), percent(1)
     ('0 %', '< 0.1 %', '12.3 %', '> 99.9 %', '100 %')
@@ -158,23 +159,30 @@ def _frame(axes: Axes, title: str, below_it: str) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _in_words(sizes: NDArray[np.int64], k: int) -> str:
+def _finding(sizes: NDArray[np.int64], k: int) -> str:
+    """Return the title of the chart of group sizes."""
+    too_small = int(np.count_nonzero(sizes < k))
+    if not too_small:
+        return f"No group is smaller than k = {k:,}" if len(sizes) else "There are no groups"
+    return f"{too_small:,} {'group is' if too_small == 1 else 'groups are'} smaller than k = {k:,}"
+
+
+def _in_words(sizes: NDArray[np.int64], counted_in: str) -> str:
     if not len(sizes):
-        return "no classes"
+        return "the release has no rows"
     least, most = int(sizes.min()), int(sizes.max())
-    text = f"{len(sizes):,} {'class' if len(sizes) == 1 else 'classes'} of {least:,}"
-    text += f" to {most:,} persons" if most > least else f" {'person' if most == 1 else 'persons'}"
-    too_small = int(sizes[sizes < k].sum())
-    return f"{text}; {too_small:,} persons below k" if too_small else text
+    text = f"{len(sizes):,} {'group' if len(sizes) == 1 else 'groups'} of {least:,}"
+    one = {"rows": "row", "people": "person"}[counted_in]
+    return text + (f" to {most:,} {counted_in}" if most > least else f" {one if most == 1 else counted_in}")
 
 
 def _first_sizes(sizes: NDArray[np.int64], k: int) -> tuple[NDArray[np.int64], bool]:
-    """The smallest size of each bar and of the one after the last, k among them; whether bars widen with the sizes."""
+    """Return the smallest size of each bar, with k among them and the end of the last bar; and whether bars get wider."""
     least, most = max(int(sizes.min(initial=k)), 1), int(sizes.max(initial=k))
     span = most - least + 1
     by_ratio = span > MOST_SINGLE_BARS and most >= WIDE * least
     fewest = 1 if by_ratio or span <= MOST_SINGLE_BARS else math.ceil(span / MOST_SHARED_BARS)
-    # Two sizes at k: bars that grow from one size to two and three look like teeth where the data are smooth.
+    # The bar at k covers at least two sizes. Bars of one, two and three sizes next to each other would look uneven.
     growth = max((most / least) ** (1 / MOST_SHARED_BARS) - 1, min(2 / k, 1)) if by_ratio else 0
 
     def width(first: int) -> int:
@@ -200,25 +208,25 @@ def _scale_sizes(axes: Axes, edges: NDArray[np.floating[Any]], by_ratio: bool) -
         axes.xaxis.set_minor_formatter(NullFormatter())
     else:
         margin = max(1, 0.03 * (last - first))
-        axes.set_xlim(first - margin, max(last, first + 7) + margin)  # one bar must not fill the chart
+        axes.set_xlim(first - margin, max(last, first + 7) + margin)  # so that a single bar does not fill the chart
         longest = len(_grouped(last))
         axes.xaxis.set_major_locator(MaxNLocator(min(10, 35 // longest), integer=True))
     axes.xaxis.set_major_formatter(_grouped)
 
 
 def _draw_k(axes: Axes, k: int) -> None:
-    """Classes left of the line are too small, so it stands between the bars of k - 1 and k."""
+    """Draw a line between the bars of k - 1 and k. Groups to the left of the line are too small."""
     from matplotlib import rcParams
 
     axes.axvline(k - 0.5, color=rcParams["text.color"], linestyle="--", linewidth=1.2)
     across = axes.transAxes.inverted().transform(axes.transData.transform((k - 0.5, 0)))[0]
-    away, aligned = (5, "left") if across < 0.5 else (-5, "right")  # towards the middle: there is room
+    away, aligned = (5, "left") if across < 0.5 else (-5, "right")  # towards the middle, where there is space
     at: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "xytext": (away, -2), "textcoords": "offset points"}
     axes.annotate(f"k = {k:,}", (k - 0.5, 1), **at, ha=aligned, va="top")
 
 
 def _grouped(value: float, _position: float = 0) -> str:
-    return f"{value:,.0f}" if value >= 1 or value == 0 else ""  # a tick at 0.5 is not one at 0
+    return f"{value:,.0f}" if value >= 1 or value == 0 else ""  # a tick at 0.5 must not be labelled 0
 
 
 def _families() -> list[str]:
@@ -230,17 +238,17 @@ def _families() -> list[str]:
 
 
 def _drawable(names: Iterable[str], families: Iterable[str]) -> list[str]:
-    """The names on one line each, not too long, and `?` for what no font can draw: matplotlib would warn of each."""
+    """Return each name on one line, shortened, with `?` for letters that no font has (matplotlib would warn about each)."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
     fonts = [get_font(findfont(FontProperties(family=[family]))) for family in families]
 
     def letter(sign: str) -> str:
         if unicodedata.category(sign).startswith("C") or "\ufe00" <= sign <= "\ufe0f":
-            return ""  # joiners, directions and variants have no shape of their own
+            return ""  # joiners, direction marks and variant selectors are invisible
         return sign if any(font.get_char_index(ord(sign)) for font in fonts) else "?"
 
     lines = ("".join(map(letter, " ".join(name.split()))) or "(no name)" for name in names)
-    # Names that begin alike differ at their ends: cut the middle.
+    # Cut the middle, because long names often have the same beginning and differ at the end.
     tail = MOST_LETTERS // 3
     return [line if len(line) <= MOST_LETTERS else f"{line[: MOST_LETTERS - tail - 1]}…{line[-tail:]}" for line in lines]

@@ -1,1 +1,1 @@
-"""What a release costs and what it is still good for."""
+"""Measures of a release: how much information it lost, and how useful it still is."""

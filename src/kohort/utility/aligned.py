@@ -1,4 +1,4 @@
-"""A release beside the rows that it was made from: what models and distributions are measured on."""
+"""A release together with its source rows, in the same order. Models and distributions are measured on it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from kohort.utility.queries.value_domains import Domain, domain_of
 
 @dataclass(frozen=True, eq=False)
 class AlignedTables:
-    """The rows of a source that were released, and what is published of them, in one order. It shows who is who."""
+    """The source rows that were published, and the release, in the same order. Private: it links people to published rows."""
 
     source: pa.Table
     release: pa.Table
     schema: Schema
     whole: pa.Table | None = None
-    """The source with what was left out of the release: ranges and trees that were made from values are those of all of them."""
+    """The whole source, suppressed rows included. Ranges and trees that were made from values depend on all rows."""
 
     def domain(self, name: str) -> Domain:
-        """What a column can hold."""
+        """Return the possible values of a column."""
         return domain_of(self.source if self.whole is None else self.whole, self.schema, name)

@@ -1,4 +1,7 @@
-"""Columns cut into bins, and distinct cells spread over them: the ground on which distributions are compared."""
+"""Divide columns into bins and spread published cells over them, to compare distributions.
+
+A position is a number, a day or the index of a leaf, see `queries.value_domains`.
+"""
 
 from __future__ import annotations
 
@@ -13,25 +16,27 @@ from numpy.typing import NDArray
 from kohort.utility.queries.value_domains import Codes, Domain, Indices, PublishedCells
 
 MOST_BINS = 50
-"""Of a column of numbers or days, and of any column in a table of pairs."""
+"""Maximum for columns of numbers or days, and for any column in a table of pairs."""
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """Where a column is compared: its line cut into pieces, of which some may be taken together, and one more bin for missing."""
+    """The bins of a column: its positions cut into pieces, each piece in one bin, and a last bin for missing values."""
 
     borders: Indices
-    """The first place of each piece but the first. What lies beyond the ends of the source belongs to the outer pieces."""
+    """First position of each piece except the first. Positions outside the range of the source belong to the outer pieces."""
     of_piece: Codes
+    """Bin of each piece. Several pieces may share a bin."""
     count: int
-    """Without that for missing, which comes last."""
+    """Number of bins, without the bin for missing values."""
     has_order: bool
     is_whole: bool
 
     @classmethod
     def of(cls, domain: Domain) -> Bins:
+        """Return the bins of a column."""
         if domain.tree is None:
             borders = _borders(*domain.ends, is_whole=domain.is_whole)
             return cls(borders, np.arange(len(borders) + 1), len(borders) + 1, has_order=True, is_whole=domain.is_whole)
@@ -43,14 +48,15 @@ class Bins:
         return cls(leaves[1:], np.searchsorted(borders, numbers, "right"), len(borders) + 1, has_order=True, is_whole=True)
 
     def coarse(self) -> Bins:
-        """At most so many that two columns make a table: neighbouring leaves, which the tree puts together, become one."""
+        """Return at most `MOST_BINS` bins, so that a table of two columns stays small. Neighbouring leaves share a bin."""
         if self.count <= MOST_BINS:
             return self
         return replace(self, of_piece=self.of_piece * MOST_BINS // self.count, count=MOST_BINS)
 
     def parts(self, cells: PublishedCells) -> tuple[Codes, Codes, Floats]:
-        """Which cell lies in which bin with which share, by counting its places or, of reals, by length. What is anything, or
-        missing, counts as present.
+        """Return cells, their bins, and the share of the cell in the bin.
+
+        Shares are by number of positions or, for real numbers, by length. `*` counts as present, even if it may be missing.
         """
         first, last = (np.searchsorted(self.borders, end, "right") for end in (cells.low, cells.high))
         many = np.where(cells.is_null, 1, last - first + 1)
@@ -65,12 +71,16 @@ class Bins:
 
 
 def counting(many: Codes) -> Codes:
-    """0, 1, ... as many as there are, one run after the other."""
+    """Return the runs 0, 1, ..., n - 1 for each n, one after the other.
+
+    >>> counting(np.array([2, 3])).tolist()
+    [0, 1, 0, 1, 2]
+    """
     return np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
 
 
 def _borders(low: Any, high: Any, *, is_whole: bool) -> Indices:
-    """Inner borders of bins of equal width; every whole number has its own if there are few."""
+    """Return the inner borders of bins of equal width. With few whole numbers, each has its own bin."""
     if not is_whole:
         return np.linspace(low, high, MOST_BINS + 1)[1:-1] if low < high else np.empty(0)
     size = int(high) - int(low) + 1
@@ -80,27 +90,29 @@ def _borders(low: Any, high: Any, *, is_whole: bool) -> Indices:
 
 @dataclass(frozen=True, eq=False)
 class CodedCells:
-    """Distinct cells, and which each record has."""
+    """The distinct cells of a column, and the cell of each row."""
 
     cells: PublishedCells
     codes: Codes
+    """Index of the cell of each row."""
 
     @classmethod
     def read(cls, domain: Domain, column: pa.ChunkedArray) -> CodedCells:
-        """A published column."""
+        """Read a published column."""
         return cls(*domain.read_published(column))
 
     @cached_property
     def counts(self) -> Floats:
+        """Number of rows of each cell."""
         return np.bincount(self.codes, minlength=len(self.cells.low)).astype(np.float64)
 
     def shares(self, bins: Bins) -> Floats:
-        """Of all records, bin by bin."""
+        """Return the share of all rows in each bin."""
         cell, at, share = bins.parts(self.cells)
         return np.bincount(at, share * self.counts[cell], bins.count + 1) / len(self.codes)
 
     def spread(self, bins: Bins) -> Floats:
-        """(cells, bins): the share of each cell in each bin."""
+        """Return an array (cells, bins): the share of each cell in each bin."""
         cell, at, share = bins.parts(self.cells)
         spread = np.zeros((len(self.cells.low), bins.count + 1))
         np.add.at(spread, (cell, at), share)

@@ -1,4 +1,4 @@
-"""One quasi-identifier of a source and of its release: how far what is told of it is from what it holds."""
+"""Distances between the source and the release for one quasi-identifier."""
 
 from __future__ import annotations
 
@@ -17,43 +17,53 @@ from kohort.utility.bins import Bins, CodedCells, Floats
 from kohort.utility.queries.value_domains import Codes, Domain
 
 NO_MASS = 0.5
-"""Records that a release is taken to tell of a value that it tells none of, so that Kullback-Leibler is finite."""
+"""Number of rows assumed for a value that does not occur in the release, so that the Kullback-Leibler divergence is finite."""
 
 
 @dataclass(frozen=True)
 class Distances:
-    """How far one column is from its source, or all of them on average."""
+    """Distances between the release and its source, for one column or as the mean of all columns.
+
+    Parameters
+    ----------
+    total_variation
+        Half the sum of the differences between shares: the share of rows that must change to get the source's distribution.
+    earth_mover
+        The same, with each change weighted by its distance. The distance is 1 from one end of the column to the other, and to or
+        from missing. All categories have the distance 1 from each other.
+    kullback_leibler
+        Kullback-Leibler divergence from source to release, in bits.
+    entropy_loss
+        Bits of information about the value that a cell lost, as the mean of all rows, for a reader who knows how frequent values
+        are (non-uniform entropy: Gionis and Tassa; de Waal and Willenborg). None if only means are published.
+    entropy_share
+        `entropy_loss` as a share of the loss if all cells were `*`. None if only means are published.
+
+    """
 
     total_variation: float
-    """Half the sum of the differences between shares: the share of the records that would have to change."""
     earth_mover: float
-    """The same, each change by how far it goes: 1 is from one end of the column to the other, or to or from missing.
-    Categories are all equally far apart.
-    """
     kullback_leibler: float
-    """From source to release, in bits."""
     entropy_loss: float | None
-    """Bits per record that its cell does not tell of its value, for one who knows how frequent values are (non-uniform entropy:
-    Gionis and Tassa; de Waal and Willenborg). None where only means are published.
-    """
     entropy_share: float | None
-    """Of what a column of nothing but * would lose."""
 
 
 @dataclass(frozen=True, eq=False)
 class MeasuredColumn:
-    """One quasi-identifier: what its records hold, and what is told of them."""
+    """One quasi-identifier: its source values and its published cells."""
 
     domain: Domain
     bins: Bins
     held: CodedCells
+    """The values of the source."""
     published: Mapping[str, CodedCells]
-    """By statistic: its range, its mean, or both."""
+    """The published cells by statistic: range, mean or both."""
 
     @classmethod
     def of(cls, aligned: AlignedTables, name: str) -> MeasuredColumn:
+        """Read a column of the source and of the release."""
         domain = aligned.domain(name)
-        reads = {"range": domain, "mean": replace(domain, value_type="decimal")}  # the mean of whole numbers need not be one
+        reads = {"range": domain, "mean": replace(domain, value_type="decimal")}  # the mean of whole numbers may be a decimal
         published = {
             statistic: CodedCells.read(reads[statistic], aligned.release.column(column))
             for column, statistic in aligned.schema.columns[name].published(name)
@@ -63,22 +73,26 @@ class MeasuredColumn:
 
     @property
     def released(self) -> CodedCells:
+        """The published ranges or, if there are none, the means."""
         return self.published.get("range") or self.published["mean"]
 
     @property
     def middles(self) -> CodedCells:
+        """The published means or, if there are none, the ranges."""
         return self.published.get("mean") or self.published["range"]
 
     def distances(self) -> Distances:
+        """Return the distances between source and release."""
         source, release = self.held.shares(self.bins), self.released.shares(self.bins)
         apart = total_variation(source, release)
         moved = _earth_moved(source, release) if self.bins.has_order else apart
         return Distances(apart, moved, _kullback_leibler(source, release, len(self.held.codes)), *self._entropy_loss())
 
     def _entropy_loss(self) -> tuple[float, float] | tuple[None, None]:
-        """In bits per record, and as a share of the most that can be lost. Missing is a value, for which * may stand.
+        """Return the entropy lost in bits per row, and as a share of the largest possible loss. Missing counts as a value.
 
-        A record loses log2(records with a value in its cell / records with its value): the sums of both logarithms are enough.
+        A row loses log2(rows with a value in its cell / rows with its value). `*` includes the missing value. The result needs
+        only the sums of the two logarithms.
         """
         if "range" not in self.published:
             return None, None
@@ -92,7 +106,7 @@ class MeasuredColumn:
         if self.released.counts[inside == 0].any():
             name = repr(self.domain.name)
             raise RequestError(
-                f"In column {name} the release tells what the source does not hold. Compare it with its own source."
+                f"In column {name}, the release has values that the source does not have. Compare it with its own source."
             )
         own = np.append(counts, missing)
         kept = _sum_of_logs(own, own) / rows
@@ -101,12 +115,15 @@ class MeasuredColumn:
         return loss, loss / most if most > 0 else 0.0
 
     def numbers(self, coded: CodedCells) -> Floats:
-        """Per record: the middle of its cell; NaN where missing."""
+        """Return the middle of the cell of each row; NaN if missing."""
         middles = self.domain.numbers_within(coded.cells.low, coded.cells.high)[0]
         return np.where(coded.cells.is_null, np.nan, middles)[coded.codes]
 
     def drawn(self, chosen: Codes, random: np.random.Generator) -> Floats:
-        """The values of chosen records, then ones drawn evenly from their cells: numbers, NaN where missing, or bins."""
+        """Return the values of chosen rows, then values drawn evenly from their published cells.
+
+        Values are numbers or, for categories, bins; NaN if missing.
+        """
         return np.concatenate([self._drawn(coded, coded.codes[chosen], random) for coded in (self.held, self.released)])
 
     def _drawn(self, coded: CodedCells, codes: Codes, random: np.random.Generator) -> Floats:
@@ -120,14 +137,16 @@ class MeasuredColumn:
 
 
 def total_variation(source: Floats, release: Floats) -> float:
+    """Return half the sum of the absolute differences."""
     return float(np.abs(source - release).sum()) / 2
 
 
 def _earth_moved(source: Floats, release: Floats) -> float:
-    """Inside the column by the mean difference of the cumulative shares; to or from missing all the way.
+    """Return the earth mover's distance. Inside the column, it is the mean difference of the cumulative shares.
 
-    Mass that was missing may come in anywhere: what has come in up to a border only rises from there to the next, from nothing to
-    all of it, and is chosen to leave the least to be carried across. That is a monotone fit to the differences.
+    Shares that move to or from missing have the distance 1. Such a share can arrive at any bin. The part that has arrived up to a
+    border never decreases from border to border. It is chosen so that the least remains to be moved inside the column: a monotone
+    fit to the differences.
     """
     if source[-1] < release[-1]:
         source, release = release, source
@@ -139,7 +158,7 @@ def _earth_moved(source: Floats, release: Floats) -> float:
 
 
 def _until_rising(numbers: Sequence[float]) -> float:
-    """The least sum of changes after which no number is below the one before.
+    """Return the smallest sum of changes that makes the numbers non-decreasing.
 
     >>> _until_rising([1, 4, 2, 3])
     2.0

@@ -1,7 +1,9 @@
-"""How much a release tells less than its source: the measures of the five papers, from boxes and sizes.
+"""Measures of the information loss of a release, as in the papers, computed from boxes and group sizes.
 
-Per cell: the share of the axis that is published, by range and tree height (papers 000, 002) or by range and leaves (001).
-Classes are what the reader of the file sees; clusters are what the method made; papers print the latter.
+The loss of a cell is the share of the axis that the published value covers. For numbers, this is the share of the range. For
+categories, it is by tree height (Wang, Liu, Gao 2012; Murthy, Srinivas) or by leaves (Ni, Xie, Qian 2017). Groups are the rows
+with the same published values. Clusters are the groups that the method made; several clusters may be published as one group. The
+papers report figures of clusters.
 """
 
 from __future__ import annotations
@@ -23,51 +25,99 @@ from kohort.schema.type_detection import Numbers
 
 @dataclass(frozen=True)
 class Loss:
-    """Every measure of one release. A suppressed record costs 1 per cell; weights are ignored."""
+    """The information loss of a release by several measures.
+
+    A cell loses 0 if it is unchanged and 1 if nothing is left. Each cell of a suppressed row loses 1. Weights of columns are
+    ignored.
+
+    Parameters
+    ----------
+    leaf
+        Leaf loss, mean of all cells. A category loses the share of the tree's leaves below its published node. Messages call it
+        "detail lost".
+    height
+        Height loss, mean of all cells. A category loses the height of its published node divided by the height of the tree.
+    total_il
+        Sum of the height loss of all cells (Total-IL of Byun).
+    prec
+        Precision of Sweeney: 1 minus the mean height loss.
+    dm
+        Discernibility: the sum of the squared group sizes.
+    cavg
+        Mean group size divided by k.
+    dm_clusters
+        Discernibility of the clusters that the method made.
+    cavg_clusters
+        Mean cluster size divided by k.
+    square_error
+        Sum of the squared distances of all rows from the centroids of their clusters.
+    per_column
+        Leaf loss of each quasi-identifier.
+
+    Examples
+    --------
+    >>> import kohort as kh
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [20, 20, 30, 40], "sex": ["f", "f", "m", "m"]})
+    >>> loss = kh.anonymize(table, quasi=["age", "sex"], k=2, seed=1).loss
+    >>> loss.per_column  # two of four ages became [30 - 40], half of the range
+    {'age': 0.25, 'sex': 0.0}
+    >>> loss.leaf, loss.height, loss.total_il, loss.prec
+    (0.125, 0.125, 1.0, 0.875)
+    >>> loss.dm, loss.cavg  # two groups of 2 rows
+    (8, 1.0)
+
+    """
 
     leaf: float
-    """Mean per cell; a category costs its leaves' share of the tree."""
     height: float
-    """Mean per cell; a category costs its node's share of the tree's height."""
     total_il: float
-    """Sum of the height loss over all cells (Byun's Total-IL)."""
     prec: float
-    """Sweeney's precision: 1 minus the mean height loss."""
     dm: int
-    """Discernibility: the sum of squared class sizes."""
     cavg: float
-    """Mean class size, in units of k."""
     dm_clusters: int
     cavg_clusters: float
     square_error: float
-    """Sum of squared distances to the clusters' centroids."""
     per_column: dict[str, float]
-    """Leaf loss of each quasi-identifier."""
 
     def to_dict(self) -> dict[str, float]:
-        """The measures by name, without the columns."""
+        """Return all measures except `per_column` as a dictionary for JSON.
+
+        Returns
+        -------
+        dict
+            Figures by the name of the measure.
+
+        Examples
+        --------
+        >>> loss = Loss(0.1, 0.1, 0.8, 0.9, 8, 1.0, 8, 1.0, 0.5, {"age": 0.2})
+        >>> loss.to_dict()["leaf"], "per_column" in loss.to_dict()
+        (0.1, False)
+
+        """
         return {name: value for name, value in asdict(self).items() if name != "per_column"}
 
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """What a loss is made of. Those of different parts of a table add up."""
+    """The sums from which a loss is computed. Sums of different parts of a table can be added."""
 
     rows: int
     suppressed: int
     leaf: NDArray[np.float64]
-    """Per axis: the published widths, summed over all rows."""
+    """Leaf loss of each axis, summed over all rows."""
     height: NDArray[np.float64]
+    """Height loss of each axis, summed over all rows."""
     clusters: int
     squares: int
-    """Of the clusters' sizes, summed."""
+    """Sum of the squared cluster sizes."""
     square_error: float
 
     def __add__(self, other: Sums) -> Sums:
         return Sums(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(self)))
 
     def measured(self, names: Sequence[str], sizes: tuple[NDArray[np.int64], NDArray[np.int64]], k: int) -> Loss:
-        """The loss on axes of these names; `sizes` are those of the classes in rows, and how many there are of each."""
+        """Return the loss. `names` are the columns. `sizes` are the group sizes in rows and the number of groups of each size."""
         cells, published = max(self.rows * len(names), 1), self.rows - self.suppressed
         height = float(self.height.sum())
         return Loss(
@@ -85,7 +135,7 @@ class Sums:
 
 
 def sums_of(points: Points, labels: NDArray[np.int64], boxes: Boxes) -> Sums:
-    """The sums of clusters with these boxes. Every cluster stands, so none is below k."""
+    """Return the sums for clusters with these boxes. All clusters satisfy the promises, so none is smaller than k."""
     suppressed = int(np.count_nonzero(labels < 0))
     leaf, height = cell_sums(points, boxes) + suppressed
     squares = int(np.sum(boxes.sizes**2))
@@ -93,18 +143,20 @@ def sums_of(points: Points, labels: NDArray[np.int64], boxes: Boxes) -> Sums:
 
 
 def cell_sums(points: Points, boxes: Boxes) -> NDArray[np.float64]:
-    """(leaf and height, axes): the sum of the published widths over all rows."""
+    """Return an array (leaf and height, axes): the loss summed over all rows."""
     sums = np.empty((2, len(points.axes)))
     for number, axis in enumerate(points.axes):
         box = boxes.low[:, number], boxes.high[:, number]
         sums[:, number] = axis.width(*box, "leaf", boxes.ends.get(number)) @ boxes.sizes
-        if not isinstance(axis, NumericAxis):  # a number's share of its range is its loss by either measure
+        if not isinstance(axis, NumericAxis):  # for numbers both measures are the share of the range
             sums[1, number] = axis.width(*box, "height", boxes.ends.get(number)) @ boxes.sizes
     return sums
 
 
 def discernibility(sizes: NDArray[np.int64], many: NDArray[np.int64], k: int) -> int:
-    """C_DM: |E|^2 for each class, n|E| for one below k, which counts as suppressed. `many` = how many have each size.
+    """Return C_DM: |E|^2 for each group, and n|E| for a group smaller than k, which counts as suppressed.
+
+    `many` is the number of groups of each size.
 
     >>> discernibility(np.array([2]), np.array([3]), k=2)
     12
@@ -114,11 +166,11 @@ def discernibility(sizes: NDArray[np.int64], many: NDArray[np.int64], k: int) ->
 
 
 def square_error(points: Points, labels: NDArray[np.int64]) -> float:
-    """Sum over clusters, members and axes of the squared distance to the centroid (paper 004)."""
+    """Return the sum of the squared distances to the centroids, over all rows and axes (El-Rashidy et al. 2011)."""
     from kohort.kernels.centroids import square_error as kernels
 
     order, first = grouped_rows(labels)
-    grouped = np.take(points.codes, order, axis=0)  # rows of one cluster side by side: each axis is then read in one sweep
+    grouped = np.take(points.codes, order, axis=0)  # rows of a cluster next to each other, so that each axis is read in order
     total = 0.0
     for number, axis in enumerate(points.axes):
         codes = grouped[:, number]
@@ -132,7 +184,7 @@ def square_error(points: Points, labels: NDArray[np.int64]) -> float:
 
 
 def square_error_of_counts(axis: Axis, counts: NDArray[np.int64]) -> float:
-    """The same of one cluster and one axis, of which only is known how often each code is in it; 0 = missing."""
+    """Return the square error of one cluster on one axis from the counts of its codes. Code 0 is missing."""
     missing, present = int(counts[0]), int(counts[1:].sum())
     codes = np.flatnonzero(counts[1:])
     many = counts[1:][codes]
@@ -151,13 +203,13 @@ def square_error_of_counts(axis: Axis, counts: NDArray[np.int64]) -> float:
     distance = missing * whole + (steps * (present - below[above[:-1]])).sum(axis=0)
     best = np.lexsort((codes, -below[above[0]], distance))[0]
     if (present * whole, -missing) <= (int(distance[best]), -int(below[above[0]][best])):
-        return float(present)  # missing is as near as any value
+        return float(present)  # the centroid is the missing value
     together = heights[np.take_along_axis(above, np.argmax(above == above[:, best][:, np.newaxis], axis=0)[np.newaxis], 0)[0]]
     return missing + float(((together / whole) ** 2) @ many)
 
 
 def _positions(axis: NumericAxis, values: Numbers | None) -> NDArray[np.float64]:
-    """Where values lie between the smallest and the largest of the axis, in [0, 1]."""
+    """Return the positions of values between the smallest (0) and the largest (1) value of the axis."""
     if values is None or not len(axis.first):
         return np.empty(0)
     return axis.offset(values) / (axis.range or 1.0)

@@ -1,7 +1,7 @@
-"""How far the distributions that a release tells are from those of its source: of columns, of pairs, of whole records.
+"""Distances between the distributions of a release and of its source: of columns, of pairs of columns, of whole rows.
 
-A release tells of each record an interval of places, and its value is taken to lie anywhere in there, as queries take it. Every
-figure then comes from distinct cells and their counts, in whatever order the rows are.
+A published cell is an interval of positions. Its value is assumed to be anywhere in the interval with equal probability, as for
+queries. All figures are computed from distinct cells and their counts, so the order of the rows does not matter.
 """
 
 from __future__ import annotations
@@ -19,69 +19,136 @@ from kohort.utility.aligned import AlignedTables
 from kohort.utility.bins import Bins, Floats, counting
 from kohort.utility.column_distances import Distances, MeasuredColumn, total_variation
 from kohort.utility.models.propensity import Propensity, propensity_of
-from kohort.utility.queries.value_domains import Codes, PublishedCells, alike
+from kohort.utility.queries.value_domains import Codes, PublishedCells, distinct_combinations
 
 TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True)
 class Changes:
-    """Something that every pair of columns has: how far it is from that of the source."""
+    """Changes from source to release, over all pairs of columns.
+
+    Parameters
+    ----------
+    mean
+        Mean of all pairs.
+    largest
+        Largest change of a pair.
+    between
+        The pair with the largest change.
+
+    """
 
     mean: float
     largest: float
     between: tuple[str, str]
-    """The pair with the largest."""
 
 
 @dataclass(frozen=True)
 class Structure:
-    """Every distance between a release and its source."""
+    """Distances between the distributions of a release and of its source. `Release.structure` returns it.
+
+    Parameters
+    ----------
+    per_column
+        Distances of each quasi-identifier.
+    total
+        Means over all quasi-identifiers.
+    pairs
+        Total variation of all pairs of columns. None with fewer than two columns.
+    correlations
+        Absolute change of Pearson's correlation between columns of numbers or dates. A cell counts as its published mean or, if
+        there is none, as its middle. None with fewer than two such columns.
+    propensity
+        How well a model can distinguish the release from its source. None if it was not requested.
+
+    Examples
+    --------
+    >>> import kohort as kh
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [20, 20, 30, 40], "sex": ["f", "f", "m", "m"]})
+    >>> found = kh.anonymize(table, quasi=["age", "sex"], k=2, seed=1).structure()
+    >>> found.per_column["sex"].total_variation  # sex was published unchanged
+    0.0
+    >>> found.pairs.between
+    ('age', 'sex')
+    >>> found.total.entropy_share > 0, found.correlations is None, found.propensity is None
+    (True, True, True)
+
+    """
 
     per_column: Mapping[str, Distances]
     total: Distances
-    """Means over the columns."""
     pairs: Changes | None
-    """Total variation of the tables of two columns each; None with fewer than two."""
     correlations: Changes | None
-    """Absolute change of Pearson's between columns of numbers or days, each cell taken at its published mean, or else its middle;
-    None with fewer than two.
-    """
     propensity: Propensity | None = None
-    """If it was asked for."""
 
     def to_dict(self) -> dict[str, Any]:
-        """In figures, for JSON."""
-        released = asdict(self)
+        """Return all figures as a dictionary for JSON.
+
+        Returns
+        -------
+        dict
+            The keys are `per_column`, `total`, `pairs`, `correlations` and `propensity`.
+
+        Examples
+        --------
+        >>> import kohort as kh
+        >>> import pyarrow as pa
+        >>> table = pa.table({"age": [20, 20, 30, 40], "sex": ["f", "f", "m", "m"]})
+        >>> kh.anonymize(table, quasi=["age", "sex"], k=2, seed=1).structure().to_dict()["pairs"]["between"]
+        ('age', 'sex')
+
+        """
+        facts = asdict(self)
         if self.propensity is not None:
-            released["propensity"]["ratio"] = self.propensity.ratio
-        return released
+            facts["propensity"]["ratio"] = self.propensity.ratio
+        return facts
 
     def in_words(self) -> str:
-        """One sentence."""
-        released = [f"columns are off by {self.total.total_variation:.1%} of the records on average"]
+        """Return the main figures in plain sentences.
+
+        Returns
+        -------
+        str
+            Sentences for people.
+
+        Examples
+        --------
+        >>> half = Distances(0.5, 0.5, 0.5, 1.0, 0.5)
+        >>> print(Structure({"age": half, "sex": half}, half, Changes(0.6, 0.6, ("age", "sex")), None).in_words())
+        To match the source, a column must change 50.0 % of its rows on average.
+        A pair of columns must change 60.0 % on average (at most 60.0 %: 'age' and 'sex'). Information lost (entropy): 50 %.
+
+        """
+        sentences = [f"To match the source, a column must change {_percent(self.total.total_variation)} of its rows on average"]
         if self.pairs is not None:
             worst = " and ".join(map(repr, self.pairs.between))
-            released.append(f"pairs of them by {self.pairs.mean:.1%} (at most {self.pairs.largest:.1%}: {worst})")
+            largest = f"at most {_percent(self.pairs.largest)}: {worst}"
+            sentences.append(f"A pair of columns must change {_percent(self.pairs.mean)} on average ({largest})")
         if self.correlations is not None:
-            released.append(f"correlations change by up to {self.correlations.largest:.2f}")
+            sentences.append(f"Correlations change by up to {self.correlations.largest:.2f}")
         if self.total.entropy_share is not None:
-            released.append(f"{self.total.entropy_share:.0%} of the entropy is lost")
+            sentences.append(f"Information lost (entropy): {100 * self.total.entropy_share:.0f} %")
         if self.propensity is not None:
-            released.append(f"a propensity score finds {self.propensity.ratio:.1f} times the difference of another sample")
-        words = "; ".join(released)
-        return f"{words[0].upper()}{words[1:]}."
+            ratio = f"{self.propensity.ratio:.1f} times as large as that of a random sample of the source"
+            sentences.append(f"The difference that a model finds between release and source is {ratio}")
+        return f"{'. '.join(sentences)}."
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
 
 
 def structure(aligned: AlignedTables, *, propensity: bool = False, seed: int = 0) -> Structure:
-    """Compare the quasi-identifiers of the records that were released with what is published of them, in any order of rows."""
+    """Compare the quasi-identifiers of the release with those of its source rows. The order of the rows does not matter."""
     source, release, schema = aligned.source, aligned.release, aligned.schema
     if source.num_rows != release.num_rows or not release.num_rows:
         rows = f"the source has {source.num_rows:,} rows, the release {release.num_rows:,}"
-        raise RequestError(f"A release is compared with the records in it: {rows}. Leave what is suppressed out of both.")
+        raise RequestError(f"The tables do not have the same rows: {rows}. Leave suppressed rows out of both.")
     names = [published for name in schema.quasi for published, _statistic in schema.columns[name].published(name)]
     if gone := [name for name in names if name not in release.column_names]:
-        raise RequestError(f"There is no column {listed(gone)} in the release. Compare it with the source that it was made from.")
+        raise RequestError(f"There is no column {listed(gone)} in the release. Compare the release with its own source.")
     columns = [MeasuredColumn.of(aligned, name) for name in schema.quasi]
     per_column = {column.domain.name: column.distances() for column in columns}
     return Structure(
@@ -102,17 +169,17 @@ def _mean(figures: Sequence[float | None]) -> float | None:
 
 
 def _pairs(columns: Sequence[MeasuredColumn]) -> Changes | None:
-    """Total variation of every table of two columns. Inside of a cell they do not depend on each other."""
+    """Return the total variation of every pair of columns. Inside a cell, the two columns are assumed to be independent."""
     if len(columns) < 2:
         return None
     bins = [column.bins.coarse() for column in columns]
     indices = [binned.parts(column.held.cells)[1][column.held.codes] for column, binned in zip(columns, bins, strict=True)]
-    codes, counts = alike([column.released.codes for column in columns])
+    codes, counts = distinct_combinations([column.released.codes for column in columns])
     by_cells = sorted(range(len(columns)), key=lambda number: len(columns[number].released.cells.low))
     found, spreads = {}, list[Floats]()
-    for before, other in pairwise(by_cells):  # that with more cells is spread class by class, those with fewer cell by cell
+    for before, other in pairwise(by_cells):  # the column with more cells is spread group by group, the others cell by cell
         spreads.append(columns[before].released.spread(bins[before]))
-        row, at, share = _parts_by_class(columns[other].released.cells, bins[other], codes[other])
+        row, at, share = _parts_by_group(columns[other].released.cells, bins[other], codes[other])
         weight, width = share * counts[row], bins[other].count + 1
         for one, spread in zip(by_cells, spreads, strict=False):
             inside = np.bincount(codes[one][row] * width + at, weight, len(spread) * width).reshape(-1, width)
@@ -122,8 +189,8 @@ def _pairs(columns: Sequence[MeasuredColumn]) -> Changes | None:
     return _changes(found)
 
 
-def _parts_by_class(cells: PublishedCells, bins: Bins, codes: Codes) -> tuple[Codes, Codes, Floats]:
-    """Which class lies in which bin with which share, by the codes of their cells."""
+def _parts_by_group(cells: PublishedCells, bins: Bins, codes: Codes) -> tuple[Codes, Codes, Floats]:
+    """Return groups, their bins, and the share of the group in the bin. `codes` are the cells of the groups."""
     cell, at, share = bins.parts(cells)
     many = np.bincount(cell, minlength=len(cells.low))
     start, row = np.cumsum(many) - many, np.repeat(np.arange(len(codes)), many[codes])
@@ -146,7 +213,7 @@ def _correlations(columns: Sequence[MeasuredColumn]) -> Changes | None:
 
 
 def _correlated(numbers: Floats) -> Floats:
-    """Pearson's of rows of numbers, over the records that have both; what does not vary correlates with nothing."""
+    """Return Pearson's correlation of each two columns, over the rows where both are known. It is 0 for a constant column."""
     known = ~np.isnan(numbers)
     some, filled = known.astype(np.float64), np.where(known, numbers, 0.0)
     filled /= np.abs(filled).max(axis=1, keepdims=True) + TINY  # so that no sum overflows

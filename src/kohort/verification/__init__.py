@@ -1,5 +1,5 @@
-"""Hands a release, and what it was made from, to the auditor; and checks any other file the same way.
+"""Prepare a release and its source for the auditor. Any other file can be audited in the same way.
 
-`expected` says what a release must hold, `verify` runs the audit of a run, `duckdb_views` shows a file to the auditor's SQL,
-`any_file` prepares a file that somebody else made. The checks themselves are in `kohort.auditor`.
+`expected` describes what a release must contain. `verify` runs the audit of a release that kohort made. `duckdb_views` opens a
+file for the SQL of the auditor. `any_file` audits a file of any origin. The checks themselves are in `kohort.auditor`.
 """

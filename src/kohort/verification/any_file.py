@@ -1,4 +1,4 @@
-"""The audit of a file that anyone made: what a job promises of it, checked on the file alone."""
+"""Audit of a file of any origin: check the promises of a job on the file alone, without its source."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from kohort.tables.tables import FileFormat, Source
 from kohort.verification.duckdb_views import columns_of, known, release_view
 from kohort.verification.expected import value_distances_of
 
-UNSEEN = "rows were counted: which of them belong to one person cannot be seen in the file"
+NO_UNIT = "the file does not say which rows belong to the same person."
 
 
 def audit_file(
     source: Any, job: Job, encoding: str | None, threads: int, draw: Callable[[Evidence, ReleaseView], None]
 ) -> Evidence:
-    """What the auditor finds in a file or table. `draw` writes pictures of it while the file can still be queried."""
-    # A job is about the source; its identifiers and dropped columns are not in the release.
+    """Audit a file or table. `draw` is called with the result while the file can still be queried, to write pictures."""
+    # The job describes the source. Its identifiers and dropped columns are not in the release.
     quasi = [published for name in job.names("quasi") for published, _statistic in job.columns[name].published(name)]
     view_columns = ViewColumns(quasi, job.names("sensitive"), job.names("other"))
     release, file_format = _audited_in_place(tables.open_source(source, encoding, view_columns.aliases.values()))
@@ -56,15 +56,15 @@ def audit_file(
             value_distances=requested.value_distances,
         )
         view = ReleaseView(run, view_columns.aliases, job.promise.k, job.missing, persons=persons)
-        alone, together = analyse(view)
+        per_column, joint = analyse(view)
         checks = (*evidence.checks, *requested.grid(run, view_columns), *requested.not_run)
-        evidence = replace(evidence, checks=checks, homogeneity=alone, homogeneity_all=together)
+        evidence = replace(evidence, checks=checks, homogeneity=per_column, homogeneity_all=joint)
         draw(evidence, view)
         return evidence
 
 
 def _audited_in_place(source: Source) -> tuple[pa.Table | Path, FileFormat | None]:
-    """A file that DuckDB reads itself, with its format; otherwise a table, read as `anonymize` reads it."""
+    """Return the path and format of a file that DuckDB can read, otherwise a table, read in the same way as for `anonymize`."""
     if source.is_one_file:
         file_format = source.file_format
         if file_format is not None and file_format.is_audited_in_place:
@@ -74,40 +74,43 @@ def _audited_in_place(source: Source) -> tuple[pa.Table | Path, FileFormat | Non
 
 @dataclass(frozen=True)
 class RequestedChecks:
-    """The promises that a file can be asked about."""
+    """The promises of a job that can be checked on a file, and checks for those that cannot."""
 
     sensitive_promises: Mapping[str, SensitivePromise]
     value_distances: Mapping[str, ValueDistance]
     units: Mapping[str, pa.ChunkedArray] | None
-    """The column that tells persons apart, where the file holds it although it should not."""
+    """The unit column, if the file contains it (it should not)."""
     steps: Mapping[str, Decimal]
-    """By column: the step on whose multiples its ranges must end."""
+    """By column: the step of its grid. Its ranges must start and end at multiples of the step."""
     not_run: Sequence[Check]
 
     @classmethod
     def of(cls, job: Job, release: pa.Table | Path, file_format: FileFormat | None, names: Sequence[str]) -> RequestedChecks:
+        """Return the checks of a job on a file with these columns."""
         sensitive_promises, not_run, units = job.sensitive_promises(), [], None
         for unit in job.names("unit"):
             if unit in names:
                 units = {"u1": tables.as_text(_columns(release, file_format, [unit]).column(unit))}
                 continue
-            # Not passed: who asks for persons must not be told that rows are enough.
-            not_run.append(Check("persons", "seen", "not in the file", "fail", f"{UNSEEN}; --drop {unit} asks for rows"))
-            # Shares of rows are not those of persons; the number of different values is the same.
+            # This check fails, because the job requests a count of people, and a count of rows is not enough.
+            meaning = f"Rows were counted, because {NO_UNIT} To accept a count of rows, set drop (--drop {unit})."
+            not_run.append(Check("persons", "seen", "not in the file", "fail", meaning))
+            # Shares of rows differ from shares of people. Only the number of different values is the same.
             for name, requested in sensitive_promises.items():
-                unseen = [promise for promise in requested.requested if promise != "l"]
-                not_run += [Check(f"{promise} {name}", None, None, "not run", UNSEEN) for promise in unseen]
+                unchecked = [promise for promise in requested.requested if promise != "l"]
+                not_run += [Check(f"{promise} {name}", None, None, "not run", f"Not run: {NO_UNIT}") for promise in unchecked]
             sensitive_promises = {name: SensitivePromise(l=requested.l) for name, requested in sensitive_promises.items()}
         quasi = [job.columns[name] for name in job.names("quasi")]
         untyped = [one for one in quasi if one.value_type is None and one.step is None and one.hierarchy is None]
         if job.ranges == "grid" and untyped:
-            not_run.append(Check("grid", 0, None, "not run", "columns whose type the job does not say: their step is not known"))
+            meaning = "Not run: the job has columns without type and step, so their grid is not known. Set type (--type)."
+            not_run.append(Check("grid", 0, None, "not run", meaning))
         return cls(
             sensitive_promises, _value_distances(job, release, file_format, sensitive_promises), units, _steps(job), not_run
         )
 
     def grid(self, run: Run, view_columns: ViewColumns) -> list[Check]:
-        """Whether ranges end on the grid that the job asks for."""
+        """Check whether ranges start and end on the grid of the job, if it has one."""
         steps = {alias: self.steps[name] for alias, name in view_columns.aliases.items() if name in self.steps}
         return [grid.check(run, steps, commas=steps)] if steps else []
 
@@ -115,7 +118,7 @@ class RequestedChecks:
 def _value_distances(
     job: Job, release: pa.Table | Path, file_format: FileFormat | None, sensitive_promises: Mapping[str, SensitivePromise]
 ) -> dict[str, ValueDistance]:
-    """How far values are apart, where that takes a tree or an order."""
+    """Return how to measure distances between values, for the columns that need a tree or an order."""
     measured = {
         name: SensitivePromise(t=requested.t, t_distance=requested.t_distance)
         for name, requested in sensitive_promises.items()
@@ -132,7 +135,7 @@ def _value_distances(
 
 
 def _steps(job: Job) -> dict[str, Decimal]:
-    """The grid of every column that is known to hold numbers, by its step or its type: a file does not tell whole ones apart."""
+    """Return the step of every column of numbers. The job must give its step or type: a published file does not show the type."""
     known = {name: job.columns[name] for name in job.names("quasi") if job.columns[name].hierarchy is None}
     numbers = {
         name: column for name, column in known.items() if column.step is not None or column.value_type in ("integer", "decimal")

@@ -1,4 +1,4 @@
-"""The release as SQL sees it: a DuckDB connection with the views `release` and, where the source is known, `matched`."""
+"""A DuckDB connection with the view `release` and, if the source is known, the view `matched`."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from kohort.tables.tables import FileFormat
 
 
 def original_name(alias: str) -> str:
-    """What the cell of the source is called beside what was published of it."""
+    """Return the name of the source column that belongs to a published column."""
     return f"{alias}_original"
 
 
 def columns_of(release: pa.Table | Path, file_format: FileFormat | None) -> list[str]:
-    """The columns that a release really has, read from it."""
+    """Return the names of the columns in a release, read from the release itself."""
     if isinstance(release, pa.Table):
         return list(release.column_names)
     return tables.column_names(release, known(file_format))
 
 
 def known(file_format: FileFormat | None) -> FileFormat:
-    """The format of a release in a file, which must be given."""
+    """Return the format of a file. It must be given."""
     if file_format is None:
         raise TypeError("A release in a file needs the format of the file.")
     return file_format
@@ -48,11 +48,23 @@ def release_view(
     value_distances: Mapping[str, ValueDistance] | None = None,
     memory: int | None = None,
 ) -> Iterator[Run]:
-    """A function that runs SQL on the release. `originals` are source columns, row by row as the release has them, by alias,
-    or a Parquet file of them.
+    """Open a release and yield a function that runs SQL on it.
 
-    Among them may be `u1`, whose each row is. `value_distances` say how far values of sensitive columns are apart, by column.
-    `memory` is how many bytes this may take.
+    Parameters
+    ----------
+    release, file_format
+        A table, or the path and format of a file.
+    view_columns
+        Columns of the release by role.
+    threads
+        Number of threads.
+    originals
+        Source columns by alias, with rows in the order of the release, or a Parquet file of them. `u1` is the person of each row.
+    value_distances
+        How to measure distances between values of sensitive columns, by column name.
+    memory
+        Memory limit in bytes.
+
     """
     is_open = False
     with staging.scratch_folder() as scratch:
@@ -61,14 +73,14 @@ def release_view(
             settings["memory_limit"] = f"{memory // 2**20}MiB"
         connection = duckdb.connect(config=settings)
         try:
-            connection.execute("SET enable_progress_bar = false")  # in notebooks it would draw one of its own
+            connection.execute("SET enable_progress_bar = false")  # otherwise DuckDB prints its own progress bar in notebooks
             names = columns_of(release, file_format)
-            places = [f"c{number}" for number in range(len(names))]  # DuckDB's names do not tell Age from age
+            safe_names = [f"c{number}" for number in range(len(names))]  # names in DuckDB are not case-sensitive
             if isinstance(release, pa.Table):
-                _register_table(connection, release, places)
+                _register_table(connection, release, safe_names)
             else:
-                _register_file(connection, _plain_path(release, scratch), known(file_format), places)
-            column_at = dict(zip(names, places, strict=True))
+                _register_file(connection, _plain_path(release, scratch), known(file_format), safe_names)
+            column_at = dict(zip(names, safe_names, strict=True))
             shown = ", ".join(
                 f"{_as_text(alias, column_at[name])} AS {alias}" for alias, name in view_columns.aliases.items() if name in names
             )
@@ -81,34 +93,40 @@ def release_view(
                     _register_tree(connection, alias, value_distance.tree)
             is_open = True
             yield lambda sql: connection.execute(sql).fetchall()
-        except (duckdb.InterruptException, RuntimeError) as error:  # how DuckDB tells of a Ctrl-C during a query
+        except (duckdb.InterruptException, RuntimeError) as error:  # DuckDB raises these for Ctrl-C during a query
             if "interrupt" not in str(error).lower():
                 raise
             raise KeyboardInterrupt from None
         except duckdb.OutOfMemoryException:
-            raise MachineError("The audit ran out of memory. Allow more (--memory), or take fewer threads (--threads).") from None
-        except (duckdb.Error, pa.ArrowException, RequestError) as error:  # DuckDB's messages quote cells
+            raise MachineError(
+                "The audit ran out of memory. Set a larger memory limit (--memory) or fewer threads (--threads)."
+            ) from None
+        except (duckdb.Error, pa.ArrowException, RequestError) as error:  # not passed on, because DuckDB's messages quote cells
             if isinstance(error, RequestError) and is_open:
-                raise  # what the auditor was asked cannot be asked
+                raise  # an error of the auditor about the request
             if originals is not None:
-                raise MachineError("The staged release could not be read back, so nothing was published.") from None
+                raise MachineError(
+                    "kohort could not read back the file it wrote, so nothing was published. Check the disk and run again."
+                ) from None
             if isinstance(error, RequestError):
                 raise
             if isinstance(release, Path):
                 raise tables.unreadable(release, known(file_format)) from None
-            raise RequestError(f"The table could not be audited: {type(error).__name__} while reading it.") from None
+            raise RequestError(
+                f"kohort could not read the table ({type(error).__name__}). Save it as a Parquet or CSV file and audit the file."
+            ) from None
         finally:
             connection.close()
 
 
 def _as_text(alias: str, column: str) -> str:
-    """Quasi-identifiers are compared as the text they were published as, whatever type a file gives them."""
+    """Return SQL for a column. Quasi-identifiers are compared as published text, whatever type the file gives them."""
     return f"CAST({column} AS VARCHAR)" if alias.startswith("q") else column
 
 
 def _plain_path(path: Path, scratch: Path) -> Path:
-    """DuckDB reads *, ? and [ in a path as a pattern; such a file gets a plain name for the time of the audit."""
-    absolute = path.resolve()  # DuckDB would read a leading ~ as a home folder
+    """Return a path without *, ? and [, which DuckDB would read as a pattern. Such a file gets a link with a plain name."""
+    absolute = path.resolve()  # DuckDB would read ~ at the start as the home folder
     if not any(mark in str(absolute) for mark in "*?["):
         return absolute
     link = scratch / "release"
@@ -116,12 +134,12 @@ def _plain_path(path: Path, scratch: Path) -> Path:
     return link
 
 
-def _register_table(connection: Any, table: pa.Table, places: Sequence[str]) -> None:
-    connection.register("file", pa.table([tables.without_durations(column) for column in table.columns], names=places))
+def _register_table(connection: Any, table: pa.Table, safe_names: Sequence[str]) -> None:
+    connection.register("file", pa.table([tables.without_durations(column) for column in table.columns], names=safe_names))
 
 
-def _register_file(connection: Any, path: Path, file_format: FileFormat, places: Sequence[str]) -> None:
-    rows = file_format.duckdb_rows(path, places)
+def _register_file(connection: Any, path: Path, file_format: FileFormat, safe_names: Sequence[str]) -> None:
+    rows = file_format.duckdb_rows(path, safe_names)
     if isinstance(rows, pa.Table):
         connection.register("file", rows)
         return
@@ -129,7 +147,7 @@ def _register_file(connection: Any, path: Path, file_format: FileFormat, places:
         connection.register("incoming", rows)
         rows = "incoming"
     create = "CREATE TEMP TABLE" if file_format.is_copied_for_audit else "CREATE VIEW"
-    connection.execute(f"{create} file AS SELECT * FROM {rows} AS stored({', '.join(places)})")
+    connection.execute(f"{create} file AS SELECT * FROM {rows} AS stored({', '.join(safe_names)})")
 
 
 def _register_originals(connection: Any, originals: Mapping[str, pa.ChunkedArray] | Path) -> None:

@@ -1,4 +1,4 @@
-"""What a run claims of its release, put to the auditor: which columns it has, and what each cell was made from."""
+"""What a release must contain, for the auditor: its columns, and the source value of each cell."""
 
 from __future__ import annotations
 
@@ -22,14 +22,17 @@ from kohort.tables.tables import FileFormat
 
 @dataclass(frozen=True)
 class Claims:
-    """The names of the audit's views, and behind each the column of the source and what was published of it."""
+    """The columns of the audit's views, and for each the source column and the published statistic."""
 
     view_columns: ViewColumns
     sources: Mapping[str, str]
+    """Source column by alias."""
     statistics: Mapping[str, str]
+    """Published statistic by alias: range, mean or value."""
 
     @classmethod
     def of(cls, schema: Schema) -> Claims:
+        """Return the columns that a release of this schema must have."""
         published = {name: (source, statistic) for name, source, statistic in schema.published()}
         quasi = [name for name, (_source, statistic) in published.items() if statistic != "value"]
         view_columns = ViewColumns(quasi, schema.named("sensitive"), schema.named("other"))
@@ -38,14 +41,14 @@ class Claims:
         return cls(view_columns, sources, statistics)
 
     def original(self, schema: Schema, axes: Sequence[Axis], arrow_schema: pa.Schema, rows: int) -> Original:
-        """What the source looked like, for the accounting; `arrow_schema` are the types of its columns."""
+        """Return the facts about the source that the auditor needs. `arrow_schema` has the types of the source columns."""
         dates = {axis.name: axis.format for axis in axes if isinstance(axis, DateAxis)}
         numeric = {
             axis.name: "DOUBLE" if axis.first.dtype.kind == "f" else "BIGINT"
             for axis in axes
             if isinstance(axis, NumericAxis) and axis.name not in dates
         }
-        # Text without a tree is its own label or nothing; that needs no tree to check.
+        # Text without a tree is published unchanged or as `*`. Checking that needs no tree.
         trees = {
             axis.name: axis.tree if axis.rule or axis.name in schema.trees else None
             for axis in axes
@@ -53,7 +56,7 @@ class Claims:
         }
         spreads = {axis.name: axis.range for axis in axes if isinstance(axis, NumericAxis)}
         commas = [axis.name for axis in axes if isinstance(axis, NumericAxis) and axis.comma]
-        # Asked of the schema, not of the axes: a grid that they forgot must be missed.
+        # Taken from the schema, not from the axes, so that the audit notices an axis without its grid.
         steps = {
             name: schema.step(name, whole=kind == "BIGINT" or schema.columns[name].type == "integer")
             for name, kind in numeric.items()
@@ -74,13 +77,13 @@ class Claims:
         )
 
     def missing(self, schema: Schema, arrow_schema: pa.Schema, file_format: FileFormat | None) -> tuple[str, ...]:
-        """Texts that mean a missing value in sensitive columns. A decimal that is not a number is missing; CSV has it as text."""
+        """Return the texts that mean a missing value in sensitive columns. NaN is missing too; a CSV file has it as text."""
         floating = any(pa.types.is_floating(arrow_schema.field(name).type) for name in schema.named("sensitive"))
         is_text = file_format is not None and file_format.holds_text
         return (*schema.missing, "nan") if floating and is_text else schema.missing
 
     def cell(self, alias: str, column: pa.ChunkedArray, original: Original, file_format: FileFormat | None) -> pa.ChunkedArray:
-        """A column of the source as the auditor is to compare it with what stands in the file."""
+        """Return a source column in the form in which the auditor compares it with the file."""
         if self.statistics[alias] == "value":
             return file_format.as_stored(column) if file_format is not None else tables.without_durations(column)
         if pa.types.is_floating(column.type):
@@ -89,7 +92,7 @@ class Claims:
 
 
 def value_distances_of(sensitive: Iterable[SensitiveColumn]) -> dict[str, ValueDistance]:
-    """How far sensitive values are apart, as the auditor is to measure it."""
+    """Return how the auditor measures distances between sensitive values."""
     return {
         sensitive_column.name: ValueDistance(
             sensitive_column.scale.tree, sensitive_column.scale.dates, sensitive_column.scale.comma
@@ -99,5 +102,5 @@ def value_distances_of(sensitive: Iterable[SensitiveColumn]) -> dict[str, ValueD
 
 
 def _is_exact_number(arrow_type: pa.DataType) -> bool:
-    """Whether SQL sees the same number as the encoder does, without a detour over its text."""
+    """Return whether SQL and the encoder read the same number from this type, without a conversion to text."""
     return bool(pa.types.is_integer(arrow_type) or pa.types.is_float64(arrow_type))

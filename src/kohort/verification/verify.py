@@ -1,4 +1,4 @@
-"""The audit of a release that a run has made: what it claims, and the source beside it, put to the auditor."""
+"""Audit of a release that kohort made, compared with its source."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from kohort.verification.expected import Claims, value_distances_of
 
 @dataclass(frozen=True)
 class Proof:
-    """What a run claims of its release."""
+    """All facts that the auditor needs to check a release against its source."""
 
     job: Job
     schema: Schema
     arrow_schema: pa.Schema
-    """The types of the source's columns."""
+    """Types of the source columns."""
     claims: Claims
     original: Original
     value_distances: Mapping[str, ValueDistance]
@@ -44,7 +44,7 @@ class Proof:
         rows: int,
         sensitive: Sequence[SensitiveColumn],
     ) -> Proof:
-        """`rows` is how many the release must have."""
+        """Collect the facts. `rows` is the number of rows that the release must have."""
         claims = Claims.of(schema)
         return cls(
             job, schema, arrow_schema, claims, claims.original(schema, axes, arrow_schema, rows), value_distances_of(sensitive)
@@ -52,18 +52,18 @@ class Proof:
 
     @property
     def sources(self) -> list[str]:
-        """The columns of the source that the auditor is to see."""
+        """The source columns that the auditor needs."""
         return list(dict.fromkeys([*self.claims.sources.values(), *self.schema.named("unit")]))
 
     def originals(
         self, column: Callable[[str], pa.Array | pa.ChunkedArray], file_format: FileFormat | None
     ) -> dict[str, pa.Array | pa.ChunkedArray]:
-        """By alias: what each cell was made from. `column` gives a column of the source, row by row as the release has them."""
+        """Return the source cells by alias. `column` returns a source column with its rows in the order of the release."""
         cells = {
             alias: self.claims.cell(alias, column(source), self.original, file_format)
             for alias, source in self.claims.sources.items()
         }
-        for unit in self.schema.named("unit"):  # whose each row is: counted, never published
+        for unit in self.schema.named("unit"):  # the person of each row: counted, never published
             cells["u1"] = tables.as_text(column(unit))
         return cells
 
@@ -75,14 +75,14 @@ class Proof:
         threads: int,
         memory: int | None = None,
     ) -> Evidence:
-        """What DuckDB finds."""
+        """Audit the release with DuckDB."""
         with release_view(
             release, file_format, self.claims.view_columns, threads, originals, self.value_distances, memory
         ) as run:
             return self.ask(run, columns_of(release, file_format), file_format)
 
     def ask(self, run: Run, columns: Sequence[str], file_format: FileFormat | None) -> Evidence:
-        """What the auditor finds through a function that runs SQL on the views."""
+        """Audit the release with a function that runs SQL on the views."""
         return auditor.audit(
             run,
             self.claims.view_columns,
@@ -97,8 +97,8 @@ class Proof:
 
 
 def require_passed(evidence: Evidence) -> None:
-    """Refuse to hand over what the audit refuses."""
+    """Raise an error if a check failed, so that the release is not published."""
     failures = evidence.failures()
     if failures:
         text = "; ".join(f"{check.name}: required {check.required}, found {check.found}" for check in failures)
-        raise AuditError(f"The audit refused the release, so nothing was published ({text}).")
+        raise AuditError(f"The release failed the audit, so nothing was published ({text}). Try another method (--method).")

@@ -1,4 +1,4 @@
-"""Shared by the tests of this folder."""
+"""Fixtures for the tests of this folder."""
 
 from __future__ import annotations
 

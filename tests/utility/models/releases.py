@@ -11,14 +11,14 @@ from kohort.schema import columns as schema
 PETS = [("cat", "furred", "*"), ("dog", "furred", "*"), ("hare", "furred", "*"), ("carp", "scaled", "*"), ("newt", "other", "*")]
 
 
-def bound(table, **asked):
-    """The schema of a table."""
-    job = Job.build(**asked)
+def bound(table, **requested):
+    """Return the schema of a table."""
+    job = Job.build(**requested)
     return schema.resolve(job.columns, table, missing=job.missing, ranges=job.ranges)
 
 
 def people(rows=300, seed=1):
-    """Rows whose class and cost follow from age and pet, mostly."""
+    """Draw rows whose columns ill and cost mostly depend on age and pet."""
     rng = np.random.default_rng(seed)
     age, pet = rng.integers(18, 90, rows), rng.integers(0, 5, rows)
     ill = (age / 20 + pet + rng.normal(size=rows)) > 5

@@ -1,4 +1,4 @@
-"""Accuracy of models trained on a release."""
+"""Models trained on a release."""
 
 from __future__ import annotations
 
@@ -23,25 +23,26 @@ MODELLED = pytest.mark.usefixtures("sklearn", "small_forest")
 
 
 def published(table, job):
-    """Source, release and schema, row by row."""
-    pair = run(MemoryEngine(job, Progress(1)), table).aligned()
-    return pair.source, pair.release, pair.schema
+    """Publish a table. Return the published source rows, the release and the schema."""
+    aligned = run(MemoryEngine(job, Progress(1)), table).aligned()
+    return aligned.source, aligned.release, aligned.schema
 
 
-ASKED = {"identifier": ["name"], "quasi": ["age", "pet"], "sensitive": ["ill", "cost"], "hierarchy": {"pet": PETS}}
+ROLES = {"identifier": ["name"], "quasi": ["age", "pet"], "sensitive": ["ill", "cost"], "hierarchy": {"pet": PETS}}
 
 
-def as_it_is(table):
-    """The release that hides nothing."""
+def unchanged(table):
+    """Return a release with all values unchanged."""
     return table.drop_columns("name").set_column(0, "age", table.column("age").cast(pa.string()))
 
 
 def hidden(table):
+    """Return a release with only `*` in the quasi-identifiers."""
     stars = pa.array(["*"] * table.num_rows)
     return pa.table({"age": stars, "pet": stars, "ill": table.column("ill"), "cost": table.column("cost")})
 
 
-def test_folds_are_alike_and_apart():
+def test_folds_are_disjoint_and_similar():
     values = np.array([0] * 50 + [1] * 10)
     for trained, tested in _folds(values, 5):
         assert sorted([*trained, *tested]) == list(range(60))
@@ -53,9 +54,9 @@ def test_folds_are_alike_and_apart():
 
 @MODELLED
 @pytest.mark.parametrize("target", ["ill", "cost"])
-def test_what_hides_nothing_is_as_good_as_the_original(target):
+def test_unchanged_release_is_as_good_as_the_original(target):
     table = people()
-    found = mine(AlignedTables(table, as_it_is(table), bound(table, **ASKED)), target, folds=3)
+    found = mine(AlignedTables(table, unchanged(table), bound(table, **ROLES)), target, folds=3)
     assert found.rows == found.rows_told == 300
     for scores in found.models.values():
         assert scores["release"] == scores["original"]
@@ -65,9 +66,9 @@ def test_what_hides_nothing_is_as_good_as_the_original(target):
 
 @MODELLED
 @pytest.mark.parametrize("target", ["ill", "cost"])
-def test_what_hides_everything_is_as_good_as_no_model(target):
+def test_release_of_only_stars_is_as_good_as_no_model(target):
     table = people()
-    found = mine(AlignedTables(table, hidden(table), bound(table, **ASKED)), target, folds=3)
+    found = mine(AlignedTables(table, hidden(table), bound(table, **ROLES)), target, folds=3)
     for scores in found.models.values():
         assert scores["release"] == found.majority
     if target == "ill":
@@ -77,7 +78,7 @@ def test_what_hides_everything_is_as_good_as_no_model(target):
 
 
 @MODELLED
-def test_a_rule_is_learned_from_ranges():
+def test_rule_is_learned_from_ranges():
     rng = np.random.default_rng(0)
     x, z = rng.integers(0, 11, 600), rng.integers(0, 100, 600)
     table = pa.table({"x": x, "z": z, "y": pa.array(x > 5)})
@@ -90,8 +91,8 @@ def test_a_rule_is_learned_from_ranges():
 
 
 @MODELLED
-def test_nobody_is_asked_about_who_was_learned_from():
-    """What follows from nothing cannot be predicted, by however fine a release."""
+def test_tested_rows_are_not_used_for_training():
+    """A random target cannot be predicted, even from an unchanged release."""
     rng = np.random.default_rng(0)
     table = pa.table({"x": rng.permutation(1000), "y": rng.integers(0, 2, 1000)})
     found = mine(
@@ -102,22 +103,22 @@ def test_nobody_is_asked_about_who_was_learned_from():
 
 
 @MODELLED
-def test_a_quasi_identifier_is_predicted_from_the_rows_that_tell_it():
+def test_quasi_identifier_is_learned_from_rows_with_a_single_value():
     table = people()
-    release = as_it_is(table)
-    told = ["furred" if row % 3 else pet for row, pet in enumerate(release["pet"].to_pylist())]
-    release = release.set_column(1, "pet", pa.array(told))
-    found = mine(AlignedTables(table, release, bound(table, **{**ASKED, "sensitive": ["ill"], "other": ["cost"]})), "pet")
+    release = unchanged(table)
+    published_pets = ["furred" if row % 3 else pet for row, pet in enumerate(release["pet"].to_pylist())]
+    release = release.set_column(1, "pet", pa.array(published_pets))
+    found = mine(AlignedTables(table, release, bound(table, **{**ROLES, "sensitive": ["ill"], "other": ["cost"]})), "pet")
     assert (found.rows, found.rows_told, found.predictors) == (300, 100, ("age", "cost"))
     forest = found.models["forest"]
     assert found.majority["accuracy"].mean < forest["release"]["accuracy"].mean < forest["original"]["accuracy"].mean
 
 
 @MODELLED
-def test_a_seed_decides_everything():
+def test_result_depends_only_on_the_seed():
     table = people()
-    source = bound(table, **ASKED)
-    release = published(table, Job.build(**ASKED, k=5, method="mondrian"))[1]
+    source = bound(table, **ROLES)
+    release = published(table, Job.build(**ROLES, k=5, method="mondrian"))[1]
     first, again, other = (mine(AlignedTables(table, release, source), "ill", seed=seed, folds=3).to_dict() for seed in (3, 3, 4))
     assert first == again
     assert first != other
@@ -127,83 +128,81 @@ def test_a_seed_decides_everything():
 
 
 @MODELLED
-def test_what_is_told():
+def test_json_and_sentences():
     table = people()
-    source, release, bounds = published(table, Job.build(**ASKED, k=5, method="mondrian"))
+    source, release, bounds = published(table, Job.build(**ROLES, k=5, method="mondrian"))
     found = mine(AlignedTables(source, release, bounds), "ill", folds=3)
     assert list(found.models) == list(MODELS)
     figures = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert set(figures["models"]["forest"]["release"]) == {"accuracy", "f1", "auc"}
     score = figures["models"]["forest"]["release"]["accuracy"]
     assert score["low"] < score["mean"] < score["high"]
-    told = found.in_words()
-    assert told.startswith("A forest trained on the release predicts 'ill' of original rows with an accuracy of ")
-    assert f"{score['mean']:.1%} ({score['low']:.1%} to {score['high']:.1%})" in told
+    text = found.in_words()
+    assert text.startswith("A random forest trained on the release predicts 'ill' correctly for ")
+    assert f"{100 * score['mean']:.1f} % of the rows ({100 * score['low']:.1f} % to {100 * score['high']:.1f} %)" in text
     numbers = mine(AlignedTables(source, release, bounds), "cost", folds=3, models=["logistic"])
     assert (numbers.task, list(numbers.models)) == ("regression", ["ridge"])
-    assert numbers.in_words().startswith(
-        "Ridge regression trained on the release predicts 'cost' of original rows with an R2 of "
-    )
+    assert numbers.in_words().startswith("A ridge regression trained on the release predicts 'cost' with an R2 of ")
 
 
-# --- refusals
+# --- errors
 
 
 @MODELLED
 @pytest.mark.parametrize(
-    ("target", "settings", "said"),
+    ("target", "settings", "message"),
     [
         ("wealth", {}, "no published column 'wealth'. Known: age, pet, ill, cost"),
         ("name", {}, "no published column 'name'"),
         ("ill", {"folds": 1}, "folds must be at least 2"),
         ("ill", {"models": ["forrest"]}, "no model 'forrest'. Did you mean 'forest'?"),
-        ("ill", {"models": []}, "No model is asked for"),
-        ("ill", {"folds": 200}, "'ill' has 2 value(s), and 0 in at least 200 rows"),
+        ("ill", {"models": []}, "models is empty"),
+        ("ill", {"folds": 200}, "'ill' has 2 value(s), and 0 of them in at least 200 rows"),
         ("cost", {"folds": 160}, "'cost' has values in 300 rows, too few for 160 folds"),
     ],
 )
-def test_what_cannot_be_mined_is_refused(target, settings, said):
+def test_wrong_requests_are_errors(target, settings, message):
     table = people()
-    with pytest.raises(RequestError) as refused:
-        mine(AlignedTables(table, as_it_is(table), bound(table, **ASKED)), target, **settings)
-    assert said in str(refused.value)
+    with pytest.raises(RequestError) as error:
+        mine(AlignedTables(table, unchanged(table), bound(table, **ROLES)), target, **settings)
+    assert message in str(error.value)
 
 
 @MODELLED
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "message"),
     [
         (["only"] * 60, "'y' has 1 value(s)"),
         ([None] * 60, "'y' has 0 value(s)"),
-        ([f"c{row % 51}" for row in range(60 * 51)], "'y' has 51 classes; models are made for 50"),
+        ([f"c{row % 51}" for row in range(60 * 51)], "'y' has 51 categories. Models can predict 50"),
     ],
 )
-def test_a_target_must_have_classes_but_not_too_many(values, said):
+def test_target_needs_at_least_two_and_not_too_many_categories(values, message):
     table = pa.table({"q": [str(row % 7) for row in range(len(values))], "y": pa.array(values, pa.string())})
-    with pytest.raises(RequestError) as refused:
+    with pytest.raises(RequestError) as error:
         mine(AlignedTables(table, table, bound(table, quasi="q", sensitive="y")), "y")
-    assert said in str(refused.value)
+    assert message in str(error.value)
 
 
 @MODELLED
-def test_rows_must_be_the_same_and_something_must_be_told():
+def test_wrong_releases_are_errors():
     table = people(30)
-    source = bound(table, **ASKED)
+    source = bound(table, **ROLES)
     with pytest.raises(RequestError, match="source has 30 rows, the release 29"):
-        mine(AlignedTables(table, as_it_is(table).slice(1), source), "ill")
+        mine(AlignedTables(table, unchanged(table).slice(1), source), "ill")
     with pytest.raises(RequestError, match="release has no column 'pet'"):
-        mine(AlignedTables(table, as_it_is(table).drop_columns("pet"), source), "ill")
+        mine(AlignedTables(table, unchanged(table).drop_columns("pet"), source), "ill")
     with pytest.raises(RequestError, match="'pet' in 0 of 30 rows, too few to learn from"):
         mine(AlignedTables(table, hidden(table), source), "pet", folds=2)
-    alone = pa.table({"y": ["a", "b"] * 20})
-    with pytest.raises(RequestError, match="No column is left to learn from"):
-        mine(AlignedTables(alone, alone, bound(alone, quasi="y")), "y")
+    single = pa.table({"y": ["a", "b"] * 20})
+    with pytest.raises(RequestError, match="There is no column to learn from"):
+        mine(AlignedTables(single, single, bound(single, quasi="y")), "y")
 
 
-def test_without_scikit_learn_the_extra_is_named(monkeypatch):
+def test_missing_scikit_learn_is_an_error(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
     table = people(30)
-    release, source = as_it_is(table), bound(table, **ASKED)
+    release, source = unchanged(table), bound(table, **ROLES)
     with pytest.raises(MachineError, match="pip install"):
         mine(AlignedTables(table, release, source), "ill")
     with pytest.raises(MachineError, match="pip install"):
@@ -214,12 +213,12 @@ def test_without_scikit_learn_the_extra_is_named(monkeypatch):
 
 
 @MODELLED
-def test_clusterings_agree_if_nothing_is_hidden_and_by_chance_if_all_is():
+def test_clusterings_of_unchanged_hidden_and_published_tables():
     table = people()
-    source = bound(table, **ASKED)
-    assert clusterings_agree(AlignedTables(table, as_it_is(table), source), clusters=4) == 1
+    source = bound(table, **ROLES)
+    assert clusterings_agree(AlignedTables(table, unchanged(table), source), clusters=4) == 1
     assert clusterings_agree(AlignedTables(table, hidden(table), source), clusters=4) == 0
-    released = published(table, Job.build(**ASKED, k=60, method="mondrian"))[1]
+    released = published(table, Job.build(**ROLES, k=60, method="mondrian"))[1]
     found = clusterings_agree(AlignedTables(table, released, source), clusters=4)
     assert 0 < found < 1
     assert found == clusterings_agree(AlignedTables(table, released, source), clusters=4)
@@ -233,8 +232,8 @@ def test_clusterings_agree_if_nothing_is_hidden_and_by_chance_if_all_is():
 @pytest.mark.usefixtures("sklearn")
 @pytest.mark.slow
 @pytest.mark.parametrize(("k", "least"), [(2, 0.823), (10, 0.817), (100, 0.811)])
-def test_adult_is_learned_as_well_as_elsewhere(public_data, k, least):
-    """Mondrian and a forest elsewhere: 82.3, 81.7 and 81.1 % at k = 2, 10, 100."""
+def test_accuracy_on_adult_reaches_published_figures(public_data, k, least):
+    """Published figures for Mondrian and a forest: 82.3, 81.7 and 81.1 % at k = 2, 10 and 100."""
     assert public_data
     sample = datasets.adult([name for name in datasets.ADULT_A if name != "class"], ["class"])
     source, release, bounds = published(sample.table, Job.build(sample.job, method="mondrian", k=k, seed=1))

@@ -1,4 +1,4 @@
-"""Propensity: can a model tell the release from the original?"""
+"""Propensity score: can a model distinguish the release from the original?"""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ import pytest
 from kohort.errors import MachineError
 from tests.utility.drawn_tables import TREES, measured, published, schema_of
 
-# --- propensity
-
 
 def sample_of(seed: int, rows: int) -> pa.Table:
     random = np.random.default_rng(seed)
@@ -23,7 +21,7 @@ def sample_of(seed: int, rows: int) -> pa.Table:
     return pa.table({**columns, "n": pa.array(random.integers(0, 5, rows), mask=gone)})
 
 
-def test_nothing_tells_a_table_from_itself_and_little_from_what_is_drawn_from_it():
+def test_same_table_has_pmse_0_and_a_sample_has_ratio_1():
     pytest.importorskip("sklearn.linear_model")
     table = sample_of(seed=1, rows=3000)
     schema = schema_of(table)
@@ -32,10 +30,11 @@ def test_nothing_tells_a_table_from_itself_and_little_from_what_is_drawn_from_it
     for seed in range(40):
         again = table.take(pa.array(np.random.default_rng(seed).integers(0, table.num_rows, table.num_rows)))
         ratios.append(measured(table, again, schema, propensity=True, seed=seed).propensity.ratio)
-    assert statistics.fmean(ratios) == pytest.approx(1, abs=0.2)  # three standard errors: by 13 features, each deviates by 0.4
+    # Three standard errors. With 13 features, the standard deviation of a ratio is 0.4.
+    assert statistics.fmean(ratios) == pytest.approx(1, abs=0.2)
 
 
-def test_draws_from_cells_are_told_by_their_seed_and_the_wider_cells_are_the_better():
+def test_score_depends_on_the_seed_and_grows_with_wider_cells():
     pytest.importorskip("sklearn.linear_model")
     table = sample_of(seed=2, rows=2000)
     source, release, schema = published(table)
@@ -46,10 +45,10 @@ def test_draws_from_cells_are_told_by_their_seed_and_the_wider_cells_are_the_bet
     assert one.ratio < far.propensity.ratio
     assert one.pmse < far.propensity.pmse < 0.25
     assert far.to_dict()["propensity"]["ratio"] == far.propensity.ratio
-    assert far.in_words().endswith("times the difference of another sample.")
+    assert far.in_words().endswith("times as large as that of a random sample of the source.")
 
 
-def test_what_is_spread_evenly_is_not_told_from_its_stars():
+def test_evenly_spread_values_are_similar_to_stars():
     pytest.importorskip("sklearn.linear_model")
     each = np.arange(2000)
     table = pa.table({"n": each % 10, "r": each / 7, "z": np.array(["10", "30", "20", "100", "55"])[each // 3 % 5]})
@@ -59,7 +58,7 @@ def test_what_is_spread_evenly_is_not_told_from_its_stars():
     assert found.propensity.ratio < 3
 
 
-def test_what_is_wholly_told_apart_or_says_nothing_has_a_score_too():
+def test_score_of_perfectly_separable_and_of_constant_tables():
     pytest.importorskip("sklearn.linear_model")
     table = pa.table({"n": [1, 2] * 50, "m": [1, 2] * 50, "c": [None, "a"] * 50})
     found = measured(table, pa.table({"n": ["*"] * 100, "m": ["*"] * 100, "c": ["*"] * 100}), schema_of(table), propensity=True)
@@ -68,7 +67,7 @@ def test_what_is_wholly_told_apart_or_says_nothing_has_a_score_too():
     assert measured(constant, constant, schema_of(constant), propensity=True).propensity.ratio == 0
 
 
-def test_a_missing_extra_is_named(monkeypatch):
+def test_missing_scikit_learn_is_an_error(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
     monkeypatch.setitem(sys.modules, "sklearn.linear_model", None)
     table = pa.table({"n": [1, 2, 3]})

@@ -1,4 +1,4 @@
-"""Random small tables and queries about them."""
+"""Random small tables and queries on them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ TREE = [("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*"), ("d", "y", "*"), ("e"
 ROLES = {"quasi": ["n", "r", "t", "d"], "sensitive": ["s"], "other": ["o"]}
 
 
-def published(table: pa.Table, labels: np.ndarray | None = None, **asked) -> MemoryPublication:
-    """Published: by the method asked for, or in the groups given."""
-    job = Job.build(**{"hierarchy": {"t": TREE}, **ROLES, "k": 2, "method": "mondrian", "seed": 1, "allow": ["o"], **asked})
+def published(table: pa.Table, labels: np.ndarray | None = None, **requested) -> MemoryPublication:
+    """Publish a table by the requested method or in the given groups."""
+    job = Job.build(**{"hierarchy": {"t": TREE}, **ROLES, "k": 2, "method": "mondrian", "seed": 1, "allow": ["o"], **requested})
     engine = MemoryEngine(job, Progress(1))
     encoded = engine.encode(table)
     return engine.publish(engine.partition(encoded) if labels is None else MemoryPartition(encoded, Partition(labels)))
@@ -33,7 +33,7 @@ def answers(publication: MemoryPublication, *queries: Query) -> Answers:
     return publication.ask(Questions(Workload(queries), encoded.table, encoded.schema))
 
 
-# --- tables and questions
+# --- tables and queries
 
 optional = st.none() | st.integers(-5, 30)
 rows = st.lists(
@@ -50,10 +50,10 @@ rows = st.lists(
 )
 
 
-def made(cells) -> pa.Table:
+def table_of(cells) -> pa.Table:
     n, r, t, d, s, o = zip(*cells, strict=True)
     types = (pa.int64(), pa.float64(), pa.string(), pa.date32(), pa.string(), pa.int64())
-    columns = [pa.array(column, kind) for column, kind in zip((n, r, t, d, s, o), types, strict=True)]
+    columns = [pa.array(column, value_type) for column, value_type in zip((n, r, t, d, s, o), types, strict=True)]
     return pa.table(columns, names=["n", "r", "t", "d", "s", "o"])
 
 
@@ -84,12 +84,12 @@ def queries(draw) -> Query:
 
 
 def holds(predicate: Predicate, value):
-    """In Python, record by record."""
+    """Return whether the predicate holds for a value, in plain Python."""
     if value is None:
         return False
     if predicate.column == "t":
         below = {"x": "ab", "y": "cde"}
-        return any(value in below.get(str(asked), str(asked)) for asked in predicate.values)
+        return any(value in below.get(str(value_or_label), str(value_or_label)) for value_or_label in predicate.values)
     first, last = predicate.values[0], predicate.values[-1]
     return {
         "=": value == first, "<": value < first, "<=": value <= first, ">": value > first, ">=": value >= first,
@@ -98,17 +98,20 @@ def holds(predicate: Predicate, value):
 
 
 def true_answer(query: Query, table: pa.Table):
-    records = [record for record in table.to_pylist() if all(holds(p, record[p.column]) for p in query.where)]
+    rows_selected = [row for row in table.to_pylist() if all(holds(p, row[p.column]) for p in query.where)]
     if query.aggregate == "COUNT":
-        return len(records)
-    numbers = [record[query.column] for record in records if record[query.column] is not None]
+        return len(rows_selected)
+    numbers = [row[query.column] for row in rows_selected if row[query.column] is not None]
     if not numbers:
         return math.nan
     return {"SUM": sum(numbers), "AVG": sum(numbers) / len(numbers), "MIN": min(numbers), "MAX": max(numbers)}[query.aggregate]
 
 
 def readable(table: pa.Table, query: Query) -> bool:
-    """Values that a column without a tree does not hold are refused; a column of nothing but missing is text."""
+    """Return whether the query fits the table.
+
+    A value that does not occur in a column without a tree is an error. A column of only missing values is text.
+    """
     seen = set(table.column("s").to_pylist())
     typed = all(table.column(name).null_count < table.num_rows for name in "nrtd")
     return typed and all(p.column != "s" or seen.issuperset(p.values) for p in query.where)

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 import kohort
 from kohort.schema.workload import Predicate, Query, Workload
 from kohort.utility.queries.answers import Answers, Questions
-from tests.utility.queries.query_tables import answers, made, published, queries, readable, rows, true_answer
+from tests.utility.queries.query_tables import answers, published, queries, readable, rows, table_of, true_answer
 
-# --- truth, identity, matching
+# --- true answers, unchanged releases, certain answers
 
 
 @settings(max_examples=60, deadline=None)
 @given(rows, queries())
-def test_the_truth_is_what_counting_records_gives(cells, query):
-    table = made(cells)
+def test_truth_matches_plain_counts(cells, query):
+    table = table_of(cells)
     if not readable(table, query):
         return
     found = Questions(Workload((query,)), table, published(table, np.zeros(len(cells), np.int64)).encoded.schema).truth[0]
@@ -31,9 +31,9 @@ def test_the_truth_is_what_counting_records_gives(cells, query):
 
 @settings(max_examples=60, deadline=None)
 @given(rows, queries())
-def test_records_published_as_they_are_answer_without_error(cells, query):
-    """Dates are told by months, so only whole months can be asked for."""
-    table = made(cells)
+def test_unchanged_release_answers_without_error(cells, query):
+    """Dates are published as months, so queries on dates are left out."""
+    table = table_of(cells)
     if not readable(table, query) or any(p.column == "d" for p in query.where):
         return
     found = answers(published(table, np.arange(len(cells))), query)
@@ -43,9 +43,9 @@ def test_records_published_as_they_are_answer_without_error(cells, query):
 
 @settings(max_examples=100, deadline=None)
 @given(rows, queries(), st.integers(0, 5))
-def test_a_matched_count_is_exact_and_so_are_least_and_largest(cells, query, groups):
-    """Whatever the groups: where no cell straddles a predicate, who is in and who is out is known."""
-    table = made(cells)
+def test_matched_count_minimum_and_maximum_are_exact(cells, query, groups):
+    """For any groups: if no cell overlaps the end of a predicate, it is certain which rows are selected."""
+    table = table_of(cells)
     if not readable(table, query) or len(cells) < 2 * groups:
         return
     labels = np.sort(np.arange(len(cells)) % (groups + 1))
@@ -61,8 +61,8 @@ def test_a_matched_count_is_exact_and_so_are_least_and_largest(cells, query, gro
 
 @settings(max_examples=100, deadline=None)
 @given(rows, queries())
-def test_means_answer_sums_and_averages_of_whole_classes(cells, query):
-    table = made(cells)
+def test_means_give_exact_sums_and_averages_of_whole_groups(cells, query):
+    table = table_of(cells)
     whole = all(p.column not in "nr" for p in query.where)
     if not readable(table, query) or query.aggregate not in ("SUM", "AVG") or not whole:
         return
@@ -74,7 +74,7 @@ def test_means_answer_sums_and_averages_of_whole_classes(cells, query):
         assert found.estimate[0] == pytest.approx(found.truth[0], nan_ok=True, abs=1e-6)
 
 
-# --- by hand
+# --- examples computed by hand
 
 PATIENTS = pa.table(
     {
@@ -86,7 +86,7 @@ PATIENTS = pa.table(
 )
 
 
-def test_the_two_queries_of_paper_002_come_out_exactly():
+def test_two_queries_of_murthy_srinivas_are_exact():
     publication = published(
         PATIENTS,
         quasi=["Zipcode", "Sex", "Age"],
@@ -102,8 +102,8 @@ def test_the_two_queries_of_paper_002_come_out_exactly():
     assert found.matched.all()
 
 
-def test_values_are_taken_as_evenly_spread():
-    table = made([(10, 1.0, "a", None, "p", 1), (19, 2.0, "c", None, "q", 2)])
+def test_values_are_assumed_to_be_evenly_spread():
+    table = table_of([(10, 1.0, "a", None, "p", 1), (19, 2.0, "c", None, "q", 2)])
     publication = published(table, np.zeros(2, np.int64))
     found = answers(
         publication,
@@ -122,28 +122,30 @@ def test_values_are_taken_as_evenly_spread():
     assert found.table().column("answer").to_pylist() == found.estimate.tolist()
 
 
-def test_errors_are_relative_and_weighed():
-    asked = Workload((Query((), weight=3.0), Query(()), Query((), "AVG", "n"), Query((), "AVG", "n"), Query(())))
+def test_errors_are_relative_and_weighted():
+    requested = Workload((Query((), weight=3.0), Query(()), Query((), "AVG", "n"), Query((), "AVG", "n"), Query(())))
     truth = np.array([10.0, 0.0, np.nan, np.nan, 4.0])
-    found = Answers(asked, truth, np.array([15.0, 2.0, np.nan, 3.0, 4.0]), np.zeros(5, np.bool_), ((),) * 5, 100)
+    found = Answers(requested, truth, np.array([15.0, 2.0, np.nan, 3.0, 4.0]), np.zeros(5, np.bool_), ((),) * 5, 100)
     assert found.errors.tolist() == [0.5, 2.0, 0.0, 1.0, 0.0]
     assert found.error == pytest.approx((3 * 0.5 + 2 + 1) / 7)
     assert found.to_dict()["median"] == 0.5
     assert "5 queries" in found.in_words()
-    one = Answers(Workload(asked.queries[:1]), truth[:1], np.array([15.0]), np.array([True]), ((),), 100)
-    assert one.in_words() == "The query of the workload is matched; its error is 50.0%."
+    one = Answers(Workload(requested.queries[:1]), truth[:1], np.array([15.0]), np.array([True]), ((),), 100)
+    assert one.in_words() == (
+        "The release answers the query of the workload with an error of 50.0 %. It is certain which rows the query selects."
+    )
 
 
-def test_numbers_of_any_size_and_truth_values_are_understood():
-    table = made([(1, 0.5, "a", date(2020, 1, 1), "p", 1), (2, 0.75, "b", date(2020, 2, 1), "q", 2)])
+def test_very_large_numbers_and_booleans():
+    table = table_of([(1, 0.5, "a", date(2020, 1, 1), "p", 1), (2, 0.75, "b", date(2020, 2, 1), "q", 2)])
     table = table.append_column("yes", pa.array(["True", "False"]))
     publication = published(table, other=["o", "yes"])
-    asked: list[tuple[str, str, Any]] = [("n", "<", 10**50), ("n", ">", -(10**20)), ("r", "<", 10**300), ("yes", "=", True)]
-    found = answers(publication, *(Query((Predicate(name, operator, (value,)),)) for name, operator, value in asked))
+    requested: list[tuple[str, str, Any]] = [("n", "<", 10**50), ("n", ">", -(10**20)), ("r", "<", 10**300), ("yes", "=", True)]
+    found = answers(publication, *(Query((Predicate(name, operator, (value,)),)) for name, operator, value in requested))
     assert found.truth.tolist() == found.estimate.tolist() == [2, 2, 2, 1]
 
 
-def test_a_mean_alone_and_who_was_left_out_leave_no_query_matched():
+def test_no_query_is_matched_with_means_only_or_suppressed_rows():
     table = pa.table({"n": [1, 2, 3, 4, 90, 91, 92, 300], "t": list("aaaabbbc")})
     both = {"query": [{"where": [["n", "<=", 1]]}, {"where": [["t", "=", "a"]]}]}
     mean = kohort.anonymize(table, quasi=["n", "t"], k=2, method="mondrian", statistic={"n": "mean"}, workload=both, seed=7)

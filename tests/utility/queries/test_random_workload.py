@@ -1,4 +1,4 @@
-"""Random queries."""
+"""Random workloads."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ import pytest
 from kohort.errors import RequestError
 from kohort.utility.queries.answers import Questions
 from kohort.utility.queries.random_workload import random_workload
-from tests.utility.queries.query_tables import made, published
-
-# --- random workloads
+from tests.utility.queries.query_tables import published, table_of
 
 
-def test_random_queries_are_about_as_many_records_as_asked():
+def test_random_queries_select_about_the_requested_share():
     random = np.random.default_rng(5)
-    table = made(
+    table = table_of(
         [
             (int(n), float(r), str(t), date(2020, 1, 1) + timedelta(days=int(d)), "p", 1)
             for n, r, t, d in zip(

@@ -1,4 +1,4 @@
-"""The models that are trained: what each says of a row, and how right it is."""
+"""The models: train, predict, and measure the predictions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from kohort.utility.models.model_features import Matrix, Rows, Target
 
 TREES, NEIGHBOURS = 100, 15
-LEAF = 5  # rows; with one, a forest learns the noise of single records, and the original comes out below its releases
+LEAF = 5  # minimum rows in a leaf; with 1, a forest learns the noise of single rows and scores lower on originals
 
 
 def _model(name: str, seed: int, rows: int, *, numbers: bool) -> Any:
@@ -29,10 +29,10 @@ def _model(name: str, seed: int, rows: int, *, numbers: bool) -> Any:
 def predict(
     name: str, seed: int, requested: Target, learned: Matrix, known: NDArray[np.int64], tested: Matrix
 ) -> NDArray[np.float64]:
-    """Per tested row: a probability for each class, or a number."""
-    varies = (learned != learned[:1]).any(axis=0)  # from what is the same everywhere nothing can be learned but noise
+    """Train a model and return, for each tested row, a probability for each category, or a number."""
+    varies = (learned != learned[:1]).any(axis=0)  # a constant feature would only add noise
     if not varies.any() or (known == known[0]).all():
-        return usual(requested, known, len(tested))
+        return without_model(requested, known, len(tested))
     model = _model(name, seed, len(known), numbers=requested.numbers is not None)
     if requested.numbers is not None:
         return np.asarray(model.fit(learned[:, varies], requested.numbers[known]).predict(tested[:, varies]), np.float64)
@@ -42,14 +42,15 @@ def predict(
     return predicted
 
 
-def usual(requested: Target, known: NDArray[np.int64], rows: int) -> NDArray[np.float64]:
-    """What is said of every row where there is nothing to go by: the shares of the classes, or the mean."""
+def without_model(requested: Target, known: NDArray[np.int64], rows: int) -> NDArray[np.float64]:
+    """Return the prediction without a model, the same for every row: the shares of the categories, or the mean."""
     if requested.numbers is not None:
         return np.full(rows, requested.numbers[known].mean())
     return np.tile(np.bincount(known, minlength=requested.classes) / len(known), (rows, 1))
 
 
 def measured(requested: Target, tested: Rows, predicted: NDArray[np.float64]) -> dict[str, float]:
+    """Return the measures of predictions: r2 and mae for numbers, accuracy, f1 and auc for categories."""
     from sklearn import metrics
 
     truth = requested.original[tested]
@@ -59,11 +60,11 @@ def measured(requested: Target, tested: Rows, predicted: NDArray[np.float64]) ->
             "r2": float(metrics.r2_score(numbers, predicted)),
             "mae": float(metrics.mean_absolute_error(numbers, predicted)),
         }
-    said = predicted.argmax(axis=1)
+    chosen = predicted.argmax(axis=1)
     rarer = int(np.argmin(np.bincount(requested.original, minlength=requested.classes)))
     held = [rarer] if requested.classes == 2 else np.unique(truth).tolist()
     return {
-        "accuracy": float(np.mean(said == truth)),
-        "f1": float(metrics.f1_score(truth, said, labels=held, average="macro", zero_division=0)),
+        "accuracy": float(np.mean(chosen == truth)),
+        "f1": float(metrics.f1_score(truth, chosen, labels=held, average="macro", zero_division=0)),
         "auc": float(np.mean([metrics.roc_auc_score(truth == one, predicted[:, one]) for one in held])),
     }

@@ -1,5 +1,5 @@
-"""How well a release answers counting queries, and how a workload of queries steers the cuts.
+"""How well a release answers queries, and how methods use a workload of queries to choose their cuts.
 
-Start with `answers`. `predicates` reads the conditions of a query, `value_domains` knows what values a column has,
-`random_workload` draws queries, `cut_targets` tells methods where cuts would help the answers.
+Start with `answers`. `predicates` reads the conditions of a query. `value_domains` describes the values of a column.
+`random_workload` draws queries. `cut_targets` prepares a workload for the methods.
 """

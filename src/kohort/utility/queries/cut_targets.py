@@ -1,4 +1,4 @@
-"""A workload laid onto the axes of a table, for cuts that answer it (`kernels/workload_cuts.py`)."""
+"""Prepare a workload for the search of cuts: its predicates as codes of the axes (`kernels/cuts/workload_cuts.py`)."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ from kohort.utility.queries.value_domains import Domain
 if TYPE_CHECKING:
     from kohort.kernels.cuts.workload_cuts import Wanted
 
-MOST_QUERIES = 64  # the heaviest of them steer the cuts: each takes a byte a row, and time in every part
-MOST_CUTS = 32  # of one axis: the ends of the heaviest predicates
-TOLL = 1.0  # full widths that all predicates of a workload cost together where they are straddled
+MOST_QUERIES = 64  # queries with the largest weights; each needs a byte for each row, and time in every part
+MOST_CUTS = 32  # cut positions of an axis; the ends of the predicates with the largest weights
+TOLL = 1.0  # cost of a group that overlaps the ends of all predicates of a workload, in full widths of an axis
 
 
 def wanted(questions: Questions, points: Points, unseen: Collection[str]) -> Wanted | None:
-    """What cuts must know of a workload; None if no quasi-identifier is asked of.
+    """Return what the search of cuts needs of a workload; None if it has no predicate on a quasi-identifier.
 
-    What is asked of the `unseen` columns, the sensitive ones, is left out: a group whose borders go by such values tells of them.
+    Predicates on `unseen` columns (the sensitive ones) are ignored. Borders of groups that follow sensitive values would reveal
+    them.
     """
     from kohort.kernels.cuts.workload_cuts import Wanted
 
@@ -91,7 +92,7 @@ def _heaviest(queries: tuple[BoundQuery, ...]) -> list[BoundQuery]:
 
 
 def _shares(queries: list[BoundQuery], number_of: dict[str, int]) -> list[float]:
-    """Per predicate on an axis: its part of the toll, by the weight of its query."""
+    """Return the part of the toll of each predicate on an axis, by the weight of its query."""
     total = sum(query.query.weight for query in queries)
     on_axes = [[bound for bound in query.where if bound.domain.name in number_of] for query in queries]
     return [
@@ -102,7 +103,7 @@ def _shares(queries: list[BoundQuery], number_of: dict[str, int]) -> list[float]
 def _tolls(
     axis: Axis, runs: tuple[NDArray[np.int64], NDArray[np.int64]], requested: list[tuple[NDArray[np.bool_], float]]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """What straddling predicates costs: per code of numbers, summed up to it; per node of a tree."""
+    """Return the cost of overlapping the ends of predicates: for each code of numbers (cumulative), for each node of a tree."""
     jump, toll = np.zeros(axis.size), np.zeros(len(runs[0]))
     for holds, share in requested:
         if isinstance(axis, TreeAxis):
@@ -116,9 +117,9 @@ def _tolls(
 
 
 def _holds(bound: Bound, points: Points, number_of: dict[str, int]) -> NDArray[np.bool_]:
-    """Per row: whether a predicate holds for its true value."""
+    """Return for each row whether the predicate holds for its source value."""
     number = number_of.get(bound.domain.name)
-    if number is not None and np.array_equal(*_ends(points.axes[number])):  # a code is a value, not a bin or a month of them
+    if number is not None and np.array_equal(*_ends(points.axes[number])):  # each code is one value, not a bin or month
         return _codes_held(bound.spans, points.axes[number])[points.codes[:, number]]
     indices, present = _indices(bound.domain)
     return bound.spans.contain(indices, indices) & present
@@ -134,13 +135,13 @@ def _indices(domain: Domain) -> tuple[NDArray[np.generic], NDArray[np.bool_]]:
 
 
 def _whole(domain: Domain) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
-    """The cell that tells nothing, as it is read."""
+    """Return the interval of the cell `*`."""
     cells = domain.read_cells([ROOT])
     return cells.low, cells.high
 
 
 def _ends(axis: Axis) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
-    """The first and the last place of each code but missing."""
+    """Return the first and last position of each code except missing."""
     if isinstance(axis, NumericAxis):
         return axis.first, axis.last
     leaves = np.arange(axis.size - 1)
@@ -148,12 +149,15 @@ def _ends(axis: Axis) -> tuple[NDArray[np.generic], NDArray[np.generic]]:
 
 
 def _codes_held(spans: Spans, axis: Axis) -> NDArray[np.bool_]:
-    """Per code: whether a predicate holds for all of it; never for missing."""
+    """Return for each code whether the predicate holds for all its values. It never holds for missing."""
     return np.append(False, spans.contain(*_ends(axis)))
 
 
 def _extent(axis: Axis, spans: Spans | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Per code: how many places, or what length, of an axis (or of what is asked for on it) lie before it, and before its end."""
+    """Return for each code the extent of the axis before its start and before its end.
+
+    The extent is the number of positions or, for real numbers, the length. With `spans`, only positions inside them count.
+    """
     first, last = _ends(axis)
     if not len(first):
         return np.zeros(1), np.zeros(1)
@@ -173,17 +177,17 @@ def _extent(axis: Axis, spans: Spans | None) -> tuple[NDArray[np.float64], NDArr
 
 
 def _cuts(codes: list[NDArray[np.bool_]], axes: list[int], shares: list[float], points: Points) -> list[NDArray[np.int64]]:
-    """Per axis: the codes after which some predicate begins or ends; of too many, those of the heaviest."""
+    """Return for each axis the codes after which a predicate starts or ends. If there are too many: those with most weight."""
     weights = [np.zeros(axis.size) for axis in points.axes]
     for holds, axis, share in zip(codes, axes, shares, strict=True):
         ends = np.flatnonzero(holds[1:-1] != holds[2:]) + 1
-        weights[axis][ends] += share / max(len(ends), 1)  # a predicate of many values is cut out by none of its ends
+        weights[axis][ends] += share / max(len(ends), 1)  # no single end separates a predicate of many values
     found = [np.argsort(-weight, kind="stable")[: min(MOST_CUTS, np.count_nonzero(weight))] for weight in weights]
     return [np.sort(chosen) for chosen in found]
 
 
 def _node_runs(axis: Axis) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Per node of a tree: the first and the last code below it; nothing for numbers."""
+    """Return the first and last code below each node of a tree; empty for numbers."""
     if not isinstance(axis, TreeAxis):
         return np.empty(0, np.int64), np.empty(0, np.int64)
     nodes = len(axis.tree.labels)

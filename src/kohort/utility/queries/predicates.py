@@ -1,4 +1,4 @@
-"""Predicates bound to a column: intervals of places, and what share of a published cell lies in them."""
+"""Predicates on a column: their intervals of positions, and the share of a published cell inside them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,17 @@ LARGEST = sys.float_info.max
 
 @dataclass(frozen=True, eq=False)
 class Spans:
-    """Intervals of places, ends included, in order and apart. An end that is not included is the next number before it."""
+    """Sorted intervals of positions without overlap, both ends included. For `<` the end is the next smaller number."""
 
     low: Indices
     high: Indices
     is_whole: bool
 
     def share(self, low: Indices, high: Indices) -> NDArray[np.float64]:
-        """Of each cell, by counting its places or, of reals, by length; a single place is in or out."""
+        """Return the share of each cell inside the intervals, by number of positions or, for real numbers, by length.
+
+        A single position is inside or outside.
+        """
         inside = np.zeros(len(low))
         for first, last in zip(self.low, self.high, strict=True):
             begin, end = np.maximum(low, first), np.minimum(high, last)
@@ -36,17 +39,17 @@ class Spans:
         return np.where(size > 0, np.minimum(inside / np.where(size > 0, size, 1.0), 1.0), self.contain(low, high))
 
     def contain(self, low: Indices, high: Indices) -> NDArray[np.bool_]:
-        """Whether the predicate holds wherever in a cell a value lies."""
+        """Return whether the predicate holds for all values of a cell."""
         at = np.searchsorted(self.low, low, side="right") - 1
         return np.asarray((at >= 0) & (high <= self.high[np.maximum(at, 0)]), np.bool_)
 
     def avoid(self, low: Indices, high: Indices) -> NDArray[np.bool_]:
-        """Whether it holds nowhere in a cell."""
+        """Return whether the predicate holds for no value of a cell."""
         at = np.searchsorted(self.high, low, side="left")
         return np.asarray((at == len(self.low)) | (high < self.low[np.minimum(at, len(self.low) - 1)]), np.bool_)
 
     def clip(self, low: Indices, high: Indices) -> tuple[Indices, Indices]:
-        """The hull of what a cell and the predicate have in common; the cell itself where that is nothing."""
+        """Return the smallest interval with all positions that cell and predicate share; the cell itself if there are none."""
         begin = np.searchsorted(self.high, low, side="left")
         end = np.searchsorted(self.low, high, side="right") - 1
         common = begin <= end
@@ -61,21 +64,21 @@ def _size(low: Indices, high: Indices, is_whole: bool) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """A predicate and the column that it is asked of."""
+    """A predicate together with its column."""
 
     predicate: Predicate
     domain: Domain
     spans: Spans
 
     def shares(self, cells: PublishedCells) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Of each cell: the share for which it holds, and whether that is certain: nobody, or everybody."""
+        """Return the share of each cell for which the predicate holds, and whether it certainly holds for all or for none."""
         share = self.spans.share(cells.low, cells.high)
-        everybody = self.spans.contain(cells.low, cells.high) & ~cells.unsure
-        nobody = self.spans.avoid(cells.low, cells.high) | cells.is_null
-        return np.where(nobody, 0.0, share), everybody | nobody
+        holds_for_all = self.spans.contain(cells.low, cells.high) & ~cells.unsure
+        holds_for_none = self.spans.avoid(cells.low, cells.high) | cells.is_null
+        return np.where(holds_for_none, 0.0, share), holds_for_all | holds_for_none
 
     def sql(self, column: str) -> str:
-        """The condition as SQL asks it of the source, from what was written, not from the spans."""
+        """Return the condition in SQL for the source. It is made from the given values, not from the spans."""
         values = [_literal(value, self.domain) for value in _leaves_or(self.predicate.values, self.domain)]
         if self.predicate.operator == "between":
             return f"{column} BETWEEN {values[0]} AND {values[1]}"
@@ -85,16 +88,16 @@ class Bound:
 
 
 def bind(predicate: Predicate, domain: Domain) -> Bound:
-    """A predicate on this column; ValueError says what is wrong with it."""
+    """Return a predicate together with its column. Raise ValueError with the reason if it does not fit the column."""
     if not domain.has_order and predicate.operator not in ("=", "in"):
-        raise ValueError(f"{domain.name!r} holds text, which has no order; ask of it with = or in")
+        raise ValueError(f"column {domain.name!r} has text, which has no order. Use = or in")
     values = [_index(value, domain) for value in predicate.values] if domain.has_order else []
     if domain.tree is not None:
         spans = _of_leaves(_holding(predicate, domain, values), domain)
     else:
         spans = _of_numbers(predicate.operator, values, domain)
     if not len(spans.low):
-        raise ValueError(f"no value of {domain.name!r} is asked for: {_why_none(predicate, values, domain)}")
+        raise ValueError(f"the condition on column {domain.name!r} can never be true: {_why_none(predicate, values, domain)}")
     return Bound(predicate, domain, spans)
 
 
@@ -102,29 +105,29 @@ def _why_none(predicate: Predicate, values: Sequence[Any], domain: Domain) -> st
     if predicate.operator == "between" and values[0] > values[1]:
         return "give the smaller value first"
     if domain.tree is not None:
-        return "no leaf of its tree is meant"
-    return "it holds whole numbers" if any(value % 1 for value in values) else "it holds numbers of 64 bits"
+        return "it selects no leaf of the tree"
+    return "the column has whole numbers" if any(value % 1 for value in values) else "the column has 64-bit numbers"
 
 
 # --- numbers and dates
 
 
 def _index(value: Value, domain: Domain) -> Any:
-    """The number or day that is meant."""
+    """Return the number or day of a value."""
     if domain.is_number:
         if isinstance(value, (str, bool, date)):
-            raise ValueError(f"{domain.name!r} holds numbers; compare it with numbers")
-        if not abs(value) <= LARGEST:  # what is not a number is neither smaller nor larger
-            raise ValueError(f"{domain.name!r} holds numbers of 64 bits; compare it with such")
+            raise ValueError(f"column {domain.name!r} has numbers. Compare it with a number")
+        if not abs(value) <= LARGEST:  # also true for NaN
+            raise ValueError(f"column {domain.name!r} has 64-bit numbers. Compare it with such a number")
         return value if abs(value) < 1 << 63 else float(value)
     if isinstance(value, datetime) or (isinstance(value, str) and ":" in value):
-        raise ValueError(f"{domain.name!r} holds dates; leave the time of day out")
+        raise ValueError(f"column {domain.name!r} has dates. Leave out the time of day")
     try:
         if isinstance(value, (str, date)):
             return day_number(value)
     except ValueError:
         pass
-    raise ValueError(f"{domain.name!r} holds dates; compare it with dates such as 2019-03-31")
+    raise ValueError(f"column {domain.name!r} has dates. Compare it with a date such as 2019-03-31")
 
 
 def _of_numbers(operator: str, values: Sequence[Any], domain: Domain) -> Spans:
@@ -151,7 +154,7 @@ def _after(value: Any, domain: Domain) -> Any:
 
 
 def _spans(pairs: Sequence[tuple[Any, Any]], domain: Domain) -> Spans:
-    """In order, and those that meet made one."""
+    """Sort intervals, and join those that touch or overlap."""
     ordered = sorted(pairs)
     joined: list[list[Any]] = []
     for low, high in ordered:
@@ -167,7 +170,7 @@ def _spans(pairs: Sequence[tuple[Any, Any]], domain: Domain) -> Spans:
 
 
 def _holding(predicate: Predicate, domain: Domain, values: Sequence[Any]) -> NDArray[np.bool_]:
-    """Per leaf: whether the predicate holds."""
+    """Return for each leaf whether the predicate holds."""
     if not domain.has_order:
         holds = np.zeros(domain.ends[1] + 1, np.bool_)
         for value in predicate.values:
@@ -175,7 +178,7 @@ def _holding(predicate: Predicate, domain: Domain, values: Sequence[Any]) -> NDA
             holds[first : last + 1] = True
         return holds
     if domain.leaf_numbers is None:
-        raise ValueError(f"{domain.name!r} has a tree with leaves that are not all numbers or dates")
+        raise ValueError(f"the tree of column {domain.name!r} has leaves that are not numbers or dates. Use = or in")
     spans = _of_numbers(predicate.operator, values, Domain(domain.name, domain.value_type, domain.values))
     if not len(spans.low):
         return np.zeros(len(domain.leaf_numbers), np.bool_)
@@ -186,11 +189,11 @@ def _run(value: Value, domain: Domain) -> tuple[int, int]:
     for text in _written(value):
         if text in domain.runs:
             return domain.runs[text]
-    raise ValueError(f"{domain.name!r} has no value or label {_written(value)[0]!r}")
+    raise ValueError(f"column {domain.name!r} has no value or label {_written(value)[0]!r}")
 
 
 def _written(value: Value) -> list[str]:
-    """How a value may stand in a column of text."""
+    """Return the ways a value can be written in a column of text."""
     text = str(value)
     return [text.lower(), text, text.upper()] if isinstance(value, bool) else [text]
 
@@ -201,7 +204,7 @@ def _of_leaves(holds: NDArray[np.bool_], domain: Domain) -> Spans:
 
 
 def _leaves_or(values: Sequence[Value], domain: Domain) -> Sequence[Value]:
-    """A label stands for the leaves below it; numbers and dates for themselves."""
+    """Replace labels of a tree by the leaves below them. Numbers and dates are not changed."""
     if domain.has_order or domain.tree is None:
         return values
     runs = [_run(value, domain) for value in values]

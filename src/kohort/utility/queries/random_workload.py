@@ -1,4 +1,4 @@
-"""Random workloads: counts over a few columns, each about a wanted share of the records."""
+"""Random workloads: COUNT queries on a few columns, each selecting about a given share of the rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kohort.schema.columns import Schema
 from kohort.schema.workload import Predicate, Query, Value, Workload
 from kohort.utility.queries.value_domains import Domain, domain_of
 
-TRIES = 50  # records drawn until one holds something in every column asked of
+TRIES = 50  # rows drawn to find one without missing values in the chosen columns
 
 
 def random_workload(
@@ -29,16 +29,36 @@ def random_workload(
     selectivity: float = 0.05,
     seed: int = 0,
 ) -> Workload:
-    """Counts with so many predicates each, from and to, on the quasi-identifiers or the columns named.
+    """Draw random COUNT queries.
 
-    Each predicate lets through the same share of the records, such that all of them together would let through `selectivity` if
-    columns did not depend on each other: a range of numbers or days, or some values. Each query is drawn around a record, so
-    that none is about nobody.
+    Each query is drawn around a row of the table, so that it selects at least one row if possible. All predicates of a query
+    select the same share of the rows: a range of numbers or days, or some values. If columns were independent, they would
+    together select the share `selectivity`.
+
+    Parameters
+    ----------
+    table
+        The source.
+    schema
+        Roles and types of its columns.
+    queries
+        Number of queries.
+    columns
+        Columns to use; the quasi-identifiers if None.
+    predicates
+        Smallest and largest number of predicates in a query.
+    selectivity
+        Share of the rows that a query selects, above 0 and at most 1.
+    seed
+        Seed of the random numbers.
+
     """
     names = list(columns or schema.quasi)
     fewest, most = min(predicates[0], len(names)), min(predicates[1], len(names))
     if queries < 1 or not names or fewest < 1 or not 0 < selectivity <= 1:
-        raise RequestError("A random workload needs at least one query, one column and a selectivity above 0, up to 1.")
+        raise RequestError(
+            "A random workload needs at least one query, one column, one predicate, and a selectivity above 0 and at most 1."
+        )
     random = np.random.default_rng(seed)
     frequencies = {name: _Frequencies.of(domain_of(table, schema, name)) for name in names}
     drawn = []
@@ -54,7 +74,7 @@ def random_workload(
 
 
 def _record(columns: Sequence[_Frequencies], random: np.random.Generator) -> list[int]:
-    """The values of a record that holds all of them; if none is soon found, of several records."""
+    """Return the values of a row without missing values in these columns; if none is found, values of several rows."""
     rows = len(columns[0].indices)
     for row in random.integers(0, rows, TRIES).tolist():
         found = [int(column.indices[row]) for column in columns]
@@ -65,27 +85,28 @@ def _record(columns: Sequence[_Frequencies], random: np.random.Generator) -> lis
 
 @dataclass(frozen=True, eq=False)
 class _Frequencies:
-    """Which values of a column records hold, and how many hold each."""
+    """The sorted distinct values of a column, and the number of rows of each."""
 
     domain: Domain
     indices: NDArray[np.int64]
-    """Per record: the place of its value; -1 = missing."""
+    """Index of the value of each row; -1 is missing."""
     values: NDArray[Any]
     counts: NDArray[np.int64]
 
     @classmethod
     def of(cls, domain: Domain) -> _Frequencies:
+        """Count the values of a column."""
         encoded = domain.values.dictionary_encode()
         values = encoded.dictionary.to_numpy(zero_copy_only=False)
         if not len(values):
-            raise RequestError(f"Column {domain.name!r} holds nothing that a random query could ask for.")
+            raise RequestError(f"Column {domain.name!r} has only missing values. Leave it out of the random workload.")
         order = np.argsort(values, kind="stable")
-        place_of = np.append(np.argsort(order), -1)  # the last for missing
-        indices = place_of[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
+        index_of = np.append(np.argsort(order), -1)  # the last one is for missing values
+        indices = index_of[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
         return cls(domain, indices, values[order], np.bincount(indices[indices >= 0], minlength=len(values)))
 
     def predicate(self, share: float, at: int, random: np.random.Generator) -> Predicate:
-        """A condition that about this share of the records fulfil, those with the value at this place among them."""
+        """Return a predicate that holds for about this share of the rows, including those with the value of index `at`."""
         target, sums = share * self.counts.sum(), np.cumsum(self.counts)
         if self.domain.has_order:
             before = sums[at] - self.counts[at]

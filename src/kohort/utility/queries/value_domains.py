@@ -1,6 +1,6 @@
-"""What a query can ask of a column: its values as places on a line. Numbers and days are places themselves, leaves are numbered.
+"""The values of a column as positions on a line. Numbers and days are their own positions; leaves of a tree are numbered.
 
-Every cell of a release is then an interval of places, and every predicate a few of them, whatever the column holds.
+So every published cell is one interval of positions, and every predicate is a few intervals, for all types of columns.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kohort.schema.type_detection import Reading, ValueType
 from kohort.tables.tables import as_text
 
 Indices = NDArray[Any]
-"""int64 where places are whole (integers, days, leaves), else float64."""
+"""Positions: int64 for integers, days and leaves, otherwise float64."""
 
 Codes = NDArray[np.int64]
 
@@ -35,36 +35,39 @@ EPOCH = date(1970, 1, 1).toordinal()
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """One column of the source."""
+    """One column of the source, with its values as positions."""
 
     name: str
     value_type: ValueType
     values: pa.Array
-    """Per row: numbers, days or text; null where missing. What the truth is asked of."""
+    """Value of each row: number, day or text; null if missing. The true answers are computed from them."""
     tree: Tree | None = None
-    """Above texts, or above numbers and dates that are published by their labels; None where they are published as ranges."""
+    """Tree of text, or of numbers and dates that are published as labels; None if they are published as ranges."""
     leaf_numbers: Indices | None = None
-    """Per leaf: the number or day that it is, if leaves are."""
+    """Number or day of each leaf, if leaves are numbers or dates."""
     comma: bool = False
+    """Whether numbers are written with a decimal comma."""
     format: str | None = None
-    """How dates are written, for those that are text."""
+    """Format of dates that are written as text."""
 
     @property
     def is_number(self) -> bool:
+        """Whether the values are numbers."""
         return self.value_type in ("integer", "decimal")
 
     @property
     def has_order(self) -> bool:
+        """Whether the values are numbers or dates."""
         return self.is_number or self.value_type in ("date", "timestamp")
 
     @property
     def is_whole(self) -> bool:
-        """Whether a cell holds a number of places that can be counted; reals are measured."""
+        """Whether positions can be counted. Real numbers are measured by length instead."""
         return self.tree is not None or self.value_type != "decimal"
 
     @cached_property
     def ends(self) -> tuple[Any, Any]:
-        """The first and the last place of the whole column."""
+        """The first and last position of the whole column."""
         if self.tree is not None:
             return 0, max(len(self.tree.leaves) - 1, 0)
         present = self.values.drop_null().to_numpy(zero_copy_only=False)
@@ -72,7 +75,7 @@ class Domain:
 
     @cached_property
     def runs(self) -> dict[str, tuple[int, int]]:
-        """Of a tree: the first and the last leaf below each label; of two nodes with one label the larger, the higher one."""
+        """The first and last leaf below each label of the tree. If two nodes have the same label, the higher node counts."""
         runs: dict[str, tuple[int, int]] = {}
         for row in self.tree.ancestors if self.tree is not None and self.tree.leaves else ():
             begins = np.flatnonzero(np.append(True, row[1:] != row[:-1]))
@@ -82,15 +85,16 @@ class Domain:
 
     @cached_property
     def leaf_of(self) -> dict[str, int]:
-        """Of a tree: the number of each value; what stands above it may have its name too."""
+        """The index of each leaf of the tree. A node above a leaf may have the same label."""
         return {leaf: number for number, leaf in enumerate(self.tree.leaves)} if self.tree is not None else {}
 
     @cached_property
     def some_missing(self) -> bool:
+        """Whether the column has missing values."""
         return bool(self.values.null_count)
 
     def read_cells(self, texts: Sequence[str | None]) -> PublishedCells:
-        """Published texts as intervals of places."""
+        """Return published texts as intervals of positions."""
         found = [self._read_cell(text) for text in texts]
         ends = np.array([cell or self.ends for cell in found], np.int64 if self.is_whole else np.float64).reshape(-1, 2)
         is_null = np.array([text is None for text in texts], np.bool_)
@@ -98,19 +102,19 @@ class Domain:
         return PublishedCells(ends[:, 0], ends[:, 1], is_null, unsure)
 
     def read_published(self, column: pa.ChunkedArray) -> tuple[PublishedCells, Codes]:
-        """A column of published text: distinct cells as places, the last for missing, and which each row has."""
+        """Read a column of published text. Return its distinct cells, the last one for missing, and the cell of each row."""
         held, codes = distinct(as_text(column), self.name, ())
         return self.read_cells([*held.values.to_pylist(), None]), np.where(codes < 0, len(held.values), codes)
 
     def read_means(self, column: pa.ChunkedArray) -> tuple[NDArray[np.float64], Codes]:
-        """A column of published means: distinct ones, NaN where they tell nothing, and which each row has."""
+        """Read a column of published means. Return its distinct means, NaN for `*` and missing, and the mean of each row."""
         held, codes = distinct(as_text(column), self.name, ())
         found = [published.interval(text.replace(",", ".") if self.comma else text) for text in held.values.to_pylist()]
         means = [float(one.low) if one is not None and np.isfinite(one.low) else np.nan for one in found]
         return np.array([*means, np.nan]), np.where(codes < 0, len(means), codes)
 
     def read_values(self, column: pa.ChunkedArray, missing: Sequence[str]) -> tuple[PublishedCells, Codes]:
-        """A column that was published as it is: distinct values as places, and which each row has."""
+        """Read a column that was published unchanged. Return its distinct values as cells, and the cell of each row."""
         held, codes = distinct(column, self.name, missing)
         if self.tree is not None:
             at = np.array([*(self.leaf_of[text] for text in as_text(held.values).to_pylist()), 0], np.int64)
@@ -118,7 +122,7 @@ class Domain:
             reading = type_detection.read(held.values, self.value_type, self.format) or type_detection.TEXT
             at = np.append(np.asarray(reading.numbers), 0)
         is_null = np.zeros(len(at), np.bool_)
-        is_null[-1] = True  # where missing is looked up: its code is -1
+        is_null[-1] = True  # the code of missing is -1, so it is looked up here
         return PublishedCells(at, at, is_null, np.zeros(len(at), np.bool_)), np.where(codes < 0, len(at) - 1, codes)
 
     def _read_cell(self, text: str | None) -> tuple[Any, Any] | None:
@@ -133,7 +137,7 @@ class Domain:
         return (found.low, found.high) if found else None
 
     def numbers_within(self, low: Indices, high: Indices) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """The mean, the least and the largest number of intervals of places, spread evenly."""
+        """Return the mean, smallest and largest number in each interval of positions, if values are spread evenly."""
         if self.leaf_numbers is None:
             begin, end = low.astype(np.float64), high.astype(np.float64)
             return begin / 2 + end / 2, begin, end
@@ -145,25 +149,25 @@ class Domain:
 
 @dataclass(frozen=True, eq=False)
 class PublishedCells:
-    """Distinct published cells as intervals of places, ends included."""
+    """Distinct published cells as intervals of positions, both ends included."""
 
     low: Indices
     high: Indices
     is_null: NDArray[np.bool_]
-    """Published as missing: no predicate holds."""
+    """Whether the cell was published as missing. No predicate holds for it."""
     unsure: NDArray[np.bool_]
-    """Somewhere in there, or missing."""
+    """Whether the source value may be missing, because the cell is `*`."""
 
 
-def alike(codes: Sequence[Codes]) -> tuple[list[Codes], NDArray[np.float64]]:
-    """The distinct combinations of codes, column by column, and how many rows have each."""
+def distinct_combinations(codes: Sequence[Codes]) -> tuple[list[Codes], NDArray[np.float64]]:
+    """Return the distinct combinations of codes, column by column, and the number of rows of each."""
     names = [str(number) for number in range(len(codes))]
     grouped = pa.table(dict(zip(names, codes, strict=True))).group_by(names, use_threads=False).aggregate([([], "count_all")])
     return [grouped.column(name).to_numpy() for name in names], grouped.column("count_all").to_numpy().astype(np.float64)
 
 
 def domain_of(table: pa.Table, schema: Schema, name: str) -> Domain:
-    """A column as its values are, or are declared to be; what could be two things is text."""
+    """Read a column of a table in its declared or detected type. If the type is ambiguous, the column is read as text."""
     requested = schema.columns[name]
     held, indices = distinct(table.column(name), name, schema.missing)
     values = held.values
@@ -183,7 +187,7 @@ def domain_of(table: pa.Table, schema: Schema, name: str) -> Domain:
 
 
 def _tree_of(held: Distinct, schema: Schema, reading: Reading) -> Tree | None:
-    """What a column is published by: its tree if it is a quasi-identifier; text that is none has a flat one."""
+    """Return the tree of a column. Quasi-identifiers have their own tree. Text without a tree gets a flat one."""
     name, requested = held.name, schema.columns[held.name]
     if name in schema.trees:
         return schema.trees[name]
@@ -194,7 +198,7 @@ def _tree_of(held: Distinct, schema: Schema, reading: Reading) -> Tree | None:
 
 
 def _numbers_of_leaves(tree: Tree, number_of: Mapping[str, Any], reading: Reading, form: str | None) -> Indices | None:
-    """A tree file may have leaves that the column does not hold; if one of them is no number, leaves are not."""
+    """Return the number or day of each leaf. A tree may have leaves that do not occur; if one is not a number, return None."""
     if all(leaf in number_of for leaf in tree.leaves):
         return np.array([number_of[leaf] for leaf in tree.leaves])
     again = type_detection.read(pa.array(tree.leaves), reading.value_type, form or reading.format)
@@ -206,7 +210,7 @@ def _indices(indices: NDArray[np.int64]) -> pa.Array:
 
 
 def day_number(value: date | str) -> int:
-    """A day of the calendar as a place; texts as ISO writes them.
+    """Return the position of a day. Texts must be ISO dates.
 
     >>> day_number("1970-01-02")
     1
