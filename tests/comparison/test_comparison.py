@@ -93,7 +93,7 @@ def test_the_command_writes_page_json_and_csv_with_the_same_figures(sample, tmp_
         ("--k", "5,0", "k must be"),
         ("--methods", "mondrain", "Did you mean 'mondrian'"),
         ("--models", "diagnoses", "Did you mean 'diagnosis'"),
-        ("--models", "age", "publishes as it is"),
+        ("--models", "age", "published unchanged"),
     ],
 )
 def test_wrong_flags_give_a_message(sample, tmp_path, flag, value, message):

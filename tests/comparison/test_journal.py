@@ -67,4 +67,4 @@ def test_a_stopped_command_says_how_to_continue(sample, tmp_path, monkeypatch):
     monkeypatch.setattr(comparing, "_entry", stopped)
     ran = CliRunner().invoke(cli.group, ["compare", str(source), "--job", str(job), "--k", "5", "-o", str(tmp_path / "out")])
     assert ran.exit_code != 0
-    assert "the same command goes on" in ran.stderr
+    assert "Run the same command again" in ran.stderr

@@ -163,5 +163,5 @@ def test_every_published_cell_covers_its_date(dates, form):
 
 def test_dates_have_no_mean():
     table = pa.table({"born": ["2019-03-07"] * 4, "s": ["x"] * 4})
-    with pytest.raises(RequestError, match="no mean"):
+    with pytest.raises(RequestError, match="cannot publish its mean"):
         kh.anonymize(table, quasi="born", sensitive="s", k=2, statistic={"born": "both"})

@@ -321,7 +321,7 @@ def test_very_different_steps_give_a_tree_or_a_request_error(steps):
 
 @pytest.mark.parametrize("role", ["sensitive", "identifier", "other", "drop"])
 def test_only_quasi_identifiers_have_rules(role):
-    with pytest.raises(RequestError, match=f"'p' is {role}: hierarchy only serves quasi-identifiers"):
+    with pytest.raises(RequestError, match=f"'p' has the role {role}. hierarchy has no effect"):
         kh.Job.build(quasi="q", **{role: "p"}, hierarchy={"p": "prefix:3"})
 
 
@@ -337,8 +337,8 @@ UNFIT: dict[str, tuple[Any, list[str], dict[str, Any], str]] = {
     "not all dates": ("date", ["2019-01-31", RARE], {"type": {"q": "date"}}, r"1 value.s. are not dates .* the first at row 2\."),
     "two calendars": ("date", ["01/02/2019", "03/04/2019"], {}, "DD/MM/YYYY and as MM/DD/YYYY"),
     "thousands": ("interval:5", ["1,234", "2,500"], {}, "comma that may separate decimals or thousands"),
-    "mean": ("interval:5", ["1", "2"], {"statistic": {"q": "mean"}}, "no mean"),
-    "both": ("interval:5", ["1", "2"], {"statistic": {"q": "both"}}, "no mean"),
+    "mean": ("interval:5", ["1", "2"], {"statistic": {"q": "mean"}}, "cannot publish its mean"),
+    "both": ("interval:5", ["1", "2"], {"statistic": {"q": "both"}}, "cannot publish its mean"),
     "rare called like a value": ({"by": "rare", "label": RARE}, ["a", RARE], {}, "group of rare values is also a value"),
     "prefix like a value": ("prefix:10", [RARE[:9], f"{RARE[:9]}*", RARE], {}, "a label that is also a value"),
     "day like a value": ("date:day", ["2019-01-02", "2019-02-01"], {"format": {"q": "YYYY-DD-MM"}}, "label that is also a value"),

@@ -43,7 +43,7 @@ def test_booleans():
 
 @pytest.mark.parametrize(
     ("arrow_type", "message"),
-    [(pa.timestamp("ns", "Europe/Bern"), "time zone that is not installed"), (pa.month_day_nano_interval(), "as text")],
+    [(pa.timestamp("ns", "Europe/Bern"), "time zone that is not installed"), (pa.month_day_nano_interval(), "convert to text")],
 )
 def test_times_that_have_no_day_are_an_error(arrow_type, message):
     column = pa.array([1, 1] if pa.types.is_timestamp(arrow_type) else [pa.MonthDayNano([1, 2, 3])] * 2, arrow_type)

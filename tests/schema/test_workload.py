@@ -47,8 +47,8 @@ def test_saved_workload_loads_as_the_same_workload(tmp_path):
             {"where": [["d", "<", datetime(2020, 1, 1, 10, tzinfo=UTC)]]},
             "Query 2: column 'd' has dates. Leave out the time of day.",
         ),
-        ({"where": ["n", "<", 3]}, 'Query 2: where must be a list of lists, also for one predicate: [["age", ">=", 30]].'),
-        ({"where": [], "weight": 10**400}, "Query 2: the weight must be a number above 0, below 1e+100."),
+        ({"where": ["n", "<", 3]}, 'Query 2: where must be a list of lists, also for one condition: [["age", ">=", 30]].'),
+        ({"where": [], "weight": 10**400}, "Query 2: weight must be a number greater than 0 and less than 10^100."),
         ({"where": [["n", "=", "young"]]}, "Query 2: column 'n' has numbers. Compare it with a number."),
         ({"where": [["d", "<", "soon"]]}, "Query 2: column 'd' has dates. Compare it with a date such as 2019-03-31."),
         ({"where": [["t", "<", "b"]]}, "Query 2: column 't' has text, which has no order. Use = or in."),
@@ -58,22 +58,25 @@ def test_saved_workload_loads_as_the_same_workload(tmp_path):
             "Query 2: the condition on column 'n' can never be true: give the smaller value first.",
         ),
         ({"where": [["n", "=", 1.5]]}, "Query 2: the condition on column 'n' can never be true: the column has whole numbers."),
-        ({"where": [["n", "between", 9]]}, "Query 2: between on 'n' takes two values, the smaller first."),
-        ({"where": [["n", "~", 9]]}, "Query 2: on 'n' the operator must be one of = < <= > >= between in."),
-        ({"where": [["n"]]}, 'Query 2: a predicate is a list of column, operator and value(s): ["age", "between", 30, 39].'),
+        ({"where": [["n", "between", 9]]}, "Query 2: the operator between for column 'n' needs two values, the smaller first."),
+        ({"where": [["n", "~", 9]]}, "Query 2: the operator for column 'n' must be one of: = < <= > >= between in."),
+        (
+            {"where": [["n"]]},
+            'Query 2: a condition must be a list of column, operator and value(s): ["age", "between", 30, 39].',
+        ),
         ({"where": [], "wheight": 2}, "Query 2 has no setting 'wheight'. Did you mean 'weight'?"),
-        ({"where": [], "weight": -1}, "Query 2: the weight must be a number above 0, below 1e+100."),
-        ({"where": [], "aggregate": "MEAN"}, "Query 2: the aggregate must be one of COUNT, SUM, AVG, MIN, MAX."),
-        ({"where": [], "aggregate": "AVG"}, "Query 2 needs the column to take the AVG of."),
-        ({"where": [], "column": "n"}, "Query 2 counts records: leave the column out."),
+        ({"where": [], "weight": -1}, "Query 2: weight must be a number greater than 0 and less than 10^100."),
+        ({"where": [], "aggregate": "MEAN"}, "Query 2: aggregate must be one of COUNT, SUM, AVG, MIN, MAX."),
+        ({"where": [], "aggregate": "AVG"}, "Query 2: AVG needs a column. Set column."),
+        ({"where": [], "column": "n"}, "Query 2: COUNT counts rows, so it takes no column. Remove column."),
         (
             {"where": [], "aggregate": "SUM", "column": "t"},
             "Query 2: SUM needs numbers, but column 't' does not have any. Use COUNT.",
         ),
-        (7, "Query 2 is not a table: [[query]] and below it where = [...]."),
+        (7, "Query 2 is not a table. Write [[query]], and in the next line where = [...]."),
     ],
 )
-def test_a_mistake_is_told_with_the_number_of_its_query(query, message):
+def test_message_names_the_number_of_the_query(query, message):
     table = table_of([(1, 0.5, "a", date(2020, 1, 1), "p", 1), (2, 0.75, "b", date(2020, 2, 1), "q", 2)])
     table = table.append_column("i", pa.array(["x", "y"]))
     with pytest.raises(RequestError) as caught:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,9 +53,9 @@ def variants_named(requested: str | Sequence[str]) -> list[Variant]:
     return [Variant.read(name) for name in dict.fromkeys(one for name in names for one in (METHODS if name == "all" else [name]))]
 
 
-def k_values(k: int | Sequence[int]) -> list[int]:
+def k_values(k: Any) -> list[int]:
     """Return every k to try, each once, in order."""
-    given = [k] if isinstance(k, int) else list(k)
+    given = list(k) if isinstance(k, Iterable) else [k]
     if not all(type(one) is int for one in given):
         raise RequestError("k must be a whole number or a list of whole numbers: k=[5, 10].")
-    return sorted({*given})
+    return sorted(set(given))

@@ -1,4 +1,4 @@
-"""Page of a comparison, one HTML file that loads no other file: the recommended method with reasons, charts, all numbers."""
+"""A comparison as one self-contained HTML page: which method to use and why, charts, and all figures."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from kohort.report.comparison_charts import against_k, loss_against_time, models_against_k, shown_in_colour
+from kohort.report.comparison_charts import loss_by_time, measures_by_k, models_by_k, shown_in_colour
 from kohort.report.comparison_rows import Entry
 
 DEFAULT = "auto"  # recommended unless another method is better
-NEAR = 1.05  # a loss or error up to this factor above the least one counts as equally good
-WORTH_MENTIONING = 1.0  # CPU seconds; a faster method is mentioned only if it saves more than this
-USABLE = 3.0  # a faster method is mentioned only if its loss is at most this factor above that of the recommended one
+NEAR = 1.05  # a loss or error up to this times the smallest one counts as equally good
+FASTER_BY = 1.0  # CPU seconds that a faster method must save to be mentioned
+USABLE = 3.0  # a faster method is mentioned if its loss is at most this times the smallest one
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #1d1d1d; max-width: 76rem; margin: 2rem auto; padding: 0 1rem; }
@@ -31,28 +31,27 @@ tr.taken td { font-weight: 600; background: #f2f7fb } td.refused { text-align: l
 """
 
 COLUMNS: tuple[tuple[str, str, str], ...] = (
-    ("leaf", "detail lost", ".1%"), ("total_il", "Total-IL", ",.0f"), ("square_error", "square error", ",.0f"),
-    ("dm", "C_DM", ",.0f"), ("cavg", "C_AVG", ",.2f"), ("classes", "groups", ",d"), ("smallest_class", "smallest group", ",d"),
-    ("query_error", "query error", ".1%"), ("pairs_off", "pairs changed", ".1%"), ("cpu_seconds", "CPU seconds", ",.2f"),
+    ("leaf", "detail lost", ".2%"), ("total_il", "Total-IL", ",.0f"), ("square_error", "square error", ",.0f"),
+    ("dm", "C_DM", ",.0f"), ("cavg", "C_AVG", ",.2f"), ("classes", "groups", ",d"), ("smallest_class", "smallest", ",d"),
+    ("query_error", "query error", ".1%"), ("pairs_off", "pairs off", ".1%"), ("cpu_seconds", "CPU s", ",.2f"),
     ("clusterings_agree", "clusters agree", ".2f"), ("pmse", "pMSE", ".4f"),
 )  # fmt: skip
-"""Key in a row, title and format of each column. The table omits columns without any value."""
+"""Key in a row, title and format. Columns without any figure are not shown."""
 
 
 @dataclass(frozen=True)
 class Advice:
-    """The recommended method and the reasons, one sentence or two each."""
+    """Which method to use, and why."""
 
     method: str
     reasons: tuple[str, ...]
 
 
 def advise(entries: Sequence[Entry]) -> Advice | None:
-    """Recommend a method; None if no method could keep the promises at any k.
+    """Recommend a method, with reasons; None if no method made a release for every k.
 
-    Candidates are the methods whose mean loss over all k is at most 5 % above the least. Of these, methods with a query error
-    more than 5 % above the least are dropped. The default is recommended if it remains, else the method with the least loss. A k
-    that no method can keep is ignored.
+    The method with the smallest loss over all k. Among methods with nearly the same loss: the one with the smallest query error.
+    If the default method is among these, it is recommended. A k that no method can keep is ignored.
     """
     ks = sorted({entry.k for entry in entries if not entry.refused})
     done = {
@@ -68,50 +67,45 @@ def advise(entries: Sequence[Entry]) -> Advice | None:
     least = min(loss.values())
     near = [method for method in whole if loss[method] <= NEAR * least]
     fewest = min(error[method] for method in near)
-    equal = [method for method in near if not error[method] > NEAR * fewest]  # without queries the errors are nan: all remain
+    equal = [method for method in near if not error[method] > NEAR * fewest]  # without queries (NaN) all are equal
     taken = DEFAULT if DEFAULT in equal else min(equal, key=lambda method: (loss[method], seconds[method]))
-    average = "" if len(ks) == 1 else " on average"
-    reasons = [f"Detail lost: {_per_cent(loss[taken])}{average} ({_k_text(ks)}). {_others(taken, loss)}"]
+    text = f"k = {', '.join(f'{k:,}' for k in ks)}"
+    reasons = [f"Detail lost: {_percent(loss[taken])} on average ({text}). {_next_best(taken, loss)}"]
     if math.isfinite(error[taken]):
-        reasons.append(f"Mean relative error of queries on its release: {_per_cent(error[taken])}. {_others(taken, error)}")
+        reasons.append(f"Error of the answers to queries: {_percent(error[taken])} on average. {_next_best(taken, error)}")
     usable = [method for method in whole if loss[method] <= USABLE * loss[taken]]
     fastest = min(usable, key=lambda method: (seconds[method], loss[method]))
-    if seconds[taken] - seconds[fastest] > WORTH_MENTIONING and loss[taken] > 0:
+    if seconds[taken] - seconds[fastest] > FASTER_BY and loss[taken] > 0:
         reasons.append(
-            f"A faster method: {fastest} took {seconds[fastest]:.2f} CPU seconds instead of {seconds[taken]:.2f}. It loses "
+            f"If time matters: {fastest} took {seconds[fastest]:.2f} CPU seconds instead of {seconds[taken]:.2f} and loses "
             f"{loss[fastest] / loss[taken]:.1f} times as much detail."
         )
     refused = [method for method in done if method not in whole]
     if refused:
-        reasons.append(f"These methods made no release for at least one k: {', '.join(refused)}.")
+        reasons.append(f"Without a release for some k: {', '.join(refused)}.")
     impossible = sorted({entry.k for entry in entries} - {*ks})
     if impossible:
-        reasons.append(f"No method could keep the promises at {_k_text(impossible)}.")
+        reasons.append(f"No method could keep the promises at k = {', '.join(f'{k:,}' for k in impossible)}.")
     return Advice(taken, tuple(reasons))
 
 
-def _others(taken: str, figures: Mapping[str, float]) -> str:
-    """Return a sentence that compares the recommended method with the best of the others."""
+def _next_best(taken: str, figures: Mapping[str, float]) -> str:
+    """Return a sentence with the figure of the best other method."""
     others = {method: figure for method, figure in figures.items() if method != taken and math.isfinite(figure)}
     if not others:
-        return "There is no other method to compare with."
+        return "No other method was compared."
     best = min(others, key=lambda method: others[method])
-    if others[best] < figures[taken] <= NEAR * others[best]:
-        return f"This is nearly the least, {_per_cent(others[best])} with {best}."
-    return f"The best other method, {best}: {_per_cent(others[best])}."
+    nearly = " (a difference of at most 5 %)" if others[best] < figures[taken] <= NEAR * others[best] else ""
+    return f"Best other method: {best} with {_percent(others[best])}{nearly}."
 
 
-def _k_text(ks: Sequence[int]) -> str:
-    return f"k = {', '.join(f'{k:,}' for k in ks)}"
+def _percent(share: float) -> str:
+    """Return a share in per cent with two decimals.
 
-
-def _per_cent(share: float) -> str:
-    """Return a share in per cent, with two decimals so that methods can be compared.
-
-    >>> _per_cent(0.0512)
-    '5.12 %'
+    >>> _percent(0.1956), _percent(0)
+    ('19.56 %', '0.00 %')
     """
-    return f"{100 * share:,.2f} %"
+    return f"{100 * share:.2f} %"
 
 
 def _mean(figures: Iterable[float]) -> float:
@@ -122,55 +116,55 @@ def _mean(figures: Iterable[float]) -> float:
 def page(
     entries: Sequence[Entry], *, rows: int, quasi: Sequence[str], workload: str, boxes: str = "", boxes_caption: str = ""
 ) -> str:
-    """Return the whole page as HTML."""
+    """Return the whole page. `boxes_caption` is the caption of the picture `boxes`."""
     advice = advise(entries)
     taken = advice.method if advice else ""
     coloured = shown_in_colour(entries, taken)
     ks = sorted({entry.k for entry in entries})
     middle = ks[len(ks) // 2]
-    against = f"at k = {ks[0]:,}" if len(ks) == 1 else "by k"
-    drawn = [*against_k(entries, coloured), *models_against_k(entries, coloured)]
-    charts = "".join(_figure(svg, f"{title} {against}") for title, svg in drawn)
+    only = f" (k = {ks[0]:,})" if len(ks) == 1 else ""
+    drawn = [*measures_by_k(entries, coloured), *models_by_k(entries, coloured)]
+    charts = "".join(_figure(svg, f"{title}{only}") for title, svg in drawn)
     charts += _figure(
-        loss_against_time(entries, coloured, middle),
-        f"Detail lost and time at k = {middle:,}. No other method is better in both than the methods on the dashed line.",
+        loss_by_time(entries, coloured, middle),
+        f"Which method loses little detail in little time? (k = {middle:,}). No method is both faster and better than those on "
+        "the dashed line.",
     )
     rectangles = f"<h2>Groups on two columns</h2>{_figure(boxes, boxes_caption)}" if boxes else ""
     methods = len({entry.method for entry in entries})
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>kohort: comparison of methods</title><style>{STYLE}</style></head><body>
-<h1>Comparison of methods</h1>
-<p>{methods} {"method" if methods == 1 else "methods"}, {_k_text(ks)}; {rows:,} rows;
-quasi-identifiers: {escape(", ".join(quasi))}; {escape(workload)}.
-kohort audited every release before it measured the figures.</p>
+<h1>Which method to use</h1>
 {_advice(advice)}
+<p>Compared: {methods} {"method" if methods == 1 else "methods"}, k = {", ".join(f"{k:,}" for k in ks)}, on {rows:,} rows.
+Quasi-identifiers: {escape(", ".join(quasi))}. Queries: {escape(workload)}.
+Every release passed the audit before it was measured.</p>
 <h2>Charts</h2><div class="charts">{charts}</div>
 {rectangles}
-<h2>All numbers</h2>{_table(entries, taken)}
-<p>Detail lost: mean leaf loss of all cells of the quasi-identifiers. 0 % is the original, 100 % means that nothing is left.
-A group has all published rows with the same quasi-identifiers (equivalence class). C_DM and C_AVG are computed from these groups.
-CPU seconds: time to form the groups, without compiling. Query error: |answer - truth| / truth, mean weighted by query; if the
-truth is 0, the divisor is 1. Pairs changed: share of the rows that would have to change so that two columns together have the
-same distribution as in the original, mean of all pairs of columns.{_models_text(entries)}</p>
+<h2>All figures</h2>{_table(entries, taken)}
+<p>Detail lost: mean leaf loss of all cells; 0 % is unchanged, 100 % is nothing left. Total-IL: sum of the height loss of all
+cells. C_DM: discernibility, the sum of the squared sizes of the published groups. C_AVG: mean size of the published groups,
+divided by k. Smallest: size of the smallest group. CPU s: CPU seconds of the partition, without compilation. Query error:
+|answer - truth| / truth (divided by 1 if the truth is 0), mean by weight. Pairs off: share of the rows that must change so that
+a pair of columns has the same distribution as in the source, mean of all pairs.{_models_text(entries)}</p>
 </body></html>
 """
 
 
 def _advice(advice: Advice | None) -> str:
     if advice is None:
-        return '<div class="advice"><p>No method could keep the promises. Lower k or the other promises.</p></div>'
+        return '<div class="advice"><p>No method could keep the promises.</p></div>'
     reasons = "".join(f"<p>{escape(reason)}</p>" for reason in advice.reasons)
-    return f'<div class="advice"><p><strong>Recommended method: {escape(advice.method)}.</strong></p>{reasons}</div>'
+    return f'<div class="advice"><p><strong>Use {escape(advice.method)}.</strong></p>{reasons}</div>'
 
 
 def _models_text(entries: Sequence[Entry]) -> str:
     if not any(entry.models for entry in entries):
         return ""
-    return """
-Models are trained on the release and tested on original rows of other folds. Clusters agree: adjusted Rand index of k-means on
-the original and on the release; 1 means the same clusters, 0 means agreement by chance. pMSE: 0 if a model cannot distinguish the
-release from the original, 0.25 if it always can."""
+    return """ Models are trained on the release and tested on original rows that they were not trained on. Clusters agree:
+adjusted Rand index between the k-means clusters of source and release; 1 is identical, 0 is chance. pMSE: 0 if a model cannot
+distinguish the release from its source, 0.25 if it always can."""
 
 
 def _figure(svg: str, caption: str) -> str:
@@ -182,7 +176,10 @@ def _table(entries: Sequence[Entry], taken: str) -> str:
     models = dict.fromkeys(name for row in rows for name in row if name.endswith(("_accuracy", "_r2")))
     known = [
         column
-        for column in (*COLUMNS, *((name, name.replace("_", " "), ".3f") for name in models))
+        for column in (
+            *COLUMNS,
+            *((name, name.replace("_", " "), ".1%" if name.endswith("_accuracy") else ".3f") for name in models),
+        )
         if any(row.get(column[0]) is not None for row in rows)
     ]
     head = "".join(f"<th>{escape(title)}</th>" for title in ("method", "k", *(title for _name, title, _form in known)))
@@ -194,10 +191,6 @@ def _line(row: Mapping[str, Any], columns: Sequence[tuple[str, str, str]], *, is
     first = f"<td>{escape(row['method'])}</td><td>{row['k']:,}</td>"
     if row["refused"]:
         return f'<tr>{first}<td class="refused" colspan="{len(columns)}">{escape(row["refused"])}</td></tr>'
-    cells = ["" if row.get(name) is None else _formatted(row[name], form) for name, _title, form in columns]
+    cells = ["" if row.get(name) is None else format(row[name], form).replace("%", " %") for name, _title, form in columns]
     mark = ' class="taken"' if is_taken else ""
     return f"<tr{mark}>{first}" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
-
-
-def _formatted(figure: float, form: str) -> str:
-    return format(figure, form).replace("%", " %")

@@ -97,7 +97,7 @@ def test_methods_of_papers_note_that_they_ignore_the_workload():
     for method, effort, noted in (("k-member", 0, True), ("k-member", 1, False), ("mondrian", 0, False)):
         engine = MemoryEngine(Job.build(sample.job, k=3, method=method, effort=effort, seed=7, workload=requested), Progress(1))
         notes = run(engine, sample.table).result.notes
-        assert any("does not use the workload" in sentence for sentence in notes) == told
+        assert any("does not use the workload" in sentence for sentence in notes) == noted
 
 
 @pytest.mark.parametrize("method", ["mondrian", "auto"])
