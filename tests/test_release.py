@@ -52,7 +52,7 @@ ROLES = "--quasi age,sex --drop name,zip --sensitive disease --k 3 --method mond
 
 def test_command_writes_an_explanation(kohort, tmp_path):
     ran = kohort(f"anonymize patients.csv -o out.csv {ROLES} --explain why.json")
-    assert (ran.code, "why.json: " in ran.out, "cuts explained" in ran.out) == (0, True, True)
+    assert (ran.code, "Explanation: why.json" in ran.out, "published values only" in ran.out) == (0, True, True)
     found = json.loads((tmp_path / "why.json").read_text(encoding="utf-8"))
     assert found["release"].endswith("out.csv")
     assert found["cuts"]
@@ -61,10 +61,10 @@ def test_command_writes_an_explanation(kohort, tmp_path):
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        ("--explain why.txt", "is a .json file"),
-        ("--explain why.json --engine disk", "cannot explain cuts"),
+        ("--explain why.txt", "writes a .json file"),
+        ("--explain why.json --engine disk", "needs the memory engine"),
         ("--explain there.json", "exists"),
-        ("--explain job.json --save-job job.json", "a file of its own"),
+        ("--explain job.json --save-job job.json", "Choose another name"),
     ],
 )
 def test_explanation_that_cannot_be_written_is_rejected_before_the_run(kohort, tmp_path, flags, message):

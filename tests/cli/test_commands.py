@@ -49,8 +49,8 @@ SEARCHES = {
 @pytest.mark.parametrize(
     "flags", [pytest.param(flags, marks=pytest.mark.slow if "square" in flags else []) for flags in SEARCHES]
 )
-def test_what_was_done_is_told(kohort, flags):
-    """How groups were found and improved: the same sentences on the terminal and in the JSON object."""
+def test_notes_are_the_same_in_text_and_json(kohort, flags):
+    """The sentences on how groups were formed and improved."""
     asked = f"anonymize patients.csv {ROLE_FLAGS} --k 4 --seed 7 {flags}"
     plain, as_json = kohort(f"{asked} -o out.csv"), kohort(f"{asked} -o again.csv --json")
     assert (plain.code, as_json.code) == (0, 0)
@@ -59,12 +59,12 @@ def test_what_was_done_is_told(kohort, flags):
     for sentence, expected in zip(told, SEARCHES[flags], strict=True):
         assert re.match(expected, sentence)
         assert sentence.endswith(".")
-        assert f"\n{sentence}\n" in plain.out
+        assert f"\n  {sentence}\n" in plain.out
     for start in ("Method: ", "Improvement "):
         assert (start in plain.out) == (start in str(told))
 
 
-def test_what_was_asked_of_the_search_is_saved(kohort):
+def test_saved_job_has_the_settings_of_the_search(kohort):
     flags = "--k 4 --seed 7 --effort 2 --objective class --label sex"
     first = kohort(f"{RUN} {ROLE_FLAGS} {flags} --keep-order --save-job job.toml")
     again = kohort("anonymize patients.csv -o again.csv --job job.toml")
@@ -85,7 +85,7 @@ def test_audit_and_methods(kohort):
     assert kohort("--version").out.startswith("kohort 0.")
 
 
-# --- when it goes wrong
+# --- failures
 
 WRONG = {
     "unknown": 2,
@@ -131,7 +131,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("arguments", WRONG, ids=lambda text: text.replace(RUN, "").replace(ROLE_FLAGS, "")[:40].strip())
-def test_failures_say_why_and_leave_nothing(kohort, tmp_path, arguments):
+def test_failed_runs_have_a_message_and_leave_no_file(kohort, tmp_path, arguments):
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     ran = kohort(arguments)
     assert (ran.code, ran.out) == (WRONG[arguments], "")
@@ -141,7 +141,7 @@ def test_failures_say_why_and_leave_nothing(kohort, tmp_path, arguments):
 
 
 @pytest.mark.parametrize("command", ["audit bad.csv --quasi a", "anonymize bad.csv -o out.csv --quasi a,b"])
-def test_a_bad_line_is_named(kohort, tmp_path, command):
+def test_message_names_the_bad_line(kohort, tmp_path, command):
     (tmp_path / "bad.csv").write_text(f"a,b\n1,2\n{RARE}\n", encoding="utf-8")
     ran = kohort(command)
     assert (ran.code, RARE in ran.err) == (2, False)
@@ -149,7 +149,7 @@ def test_a_bad_line_is_named(kohort, tmp_path, command):
     assert "line 3" in ran.err
 
 
-def test_audit_refuses_what_it_cannot_tell_apart(kohort, tmp_path):
+def test_audit_rejects_columns_with_the_same_name(kohort, tmp_path):
     (tmp_path / "twice.csv").write_text("a,a\n1,1\n1,2\n", encoding="utf-8")
     assert kohort("audit twice.csv --quasi a --k 2").code == 2
 

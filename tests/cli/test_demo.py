@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-# --- the ordinary way
-
 
 def test_demo_twice(kohort, tmp_path):
     for _ in range(2):
@@ -18,7 +16,7 @@ def test_demo_twice(kohort, tmp_path):
     assert kohort("anonymize sample/patients.csv -o r.csv --job sample/job.toml").code == 0
 
 
-def test_demo_does_not_write_over_what_it_did_not_make(kohort, tmp_path):
+def test_demo_does_not_replace_other_files(kohort, tmp_path):
     before = (tmp_path / "patients.csv").read_bytes()
     kohort("demo --folder . --rows 200")
     assert (tmp_path / "patients.csv").read_bytes() == before

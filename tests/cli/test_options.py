@@ -12,7 +12,7 @@ LISTS = {
     "--quasi a,b": ["a", "b"],
     "--quasi 'a, b'": ["a", "b"],
     "--quasi a --quasi b": ["a", "b"],
-    "--quasi a,b --quasi c": ["a,b", "c"],  # repeated: each as it stands
+    "--quasi a,b --quasi c": ["a,b", "c"],  # repeated: each is one name
     "--quasi '\"a,b\",c'": ["a,b", "c"],
     "--quasi 'a,\" b\"'": ["a", " b"],
     "--quasi 'a\nb'": ["a\nb"],

@@ -23,7 +23,7 @@ CRASHES = [(ValueError(RARE), 3), (MemoryError(RARE), 3), (KeyboardInterrupt(RAR
 
 
 @pytest.mark.parametrize(("error", "code"), CRASHES)
-def test_a_crash_tells_no_cell(kohort, monkeypatch, error, code):
+def test_crash_shows_no_cell(kohort, monkeypatch, error, code):
     def crash(*_given, **_settings):
         raise error
 
@@ -36,7 +36,7 @@ def test_a_crash_tells_no_cell(kohort, monkeypatch, error, code):
 
 @pytest.mark.slow
 def test_a_stopped_audit_is_an_interruption(kohort, monkeypatch):
-    """DuckDB turns Ctrl-C into an error of its own."""
+    """DuckDB turns Ctrl-C into another error."""
 
     def long(run, *_given, **_settings):
         threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
@@ -48,7 +48,7 @@ def test_a_stopped_audit_is_an_interruption(kohort, monkeypatch):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_that_a_library_swallows_still_stops_the_run(kohort, monkeypatch, tmp_path, number):
+def test_signal_that_a_library_catches_stops_the_run(kohort, monkeypatch, tmp_path, number):
     """Compiled code may drop the KeyboardInterrupt; pandas does while pyarrow imports it."""
     real = encoding.encode
 
@@ -63,7 +63,7 @@ def test_a_signal_that_a_library_swallows_still_stops_the_run(kohort, monkeypatc
 
 
 def test_a_signal_right_after_the_rename(kohort, monkeypatch, tmp_path):
-    """Then the release is in place, and the last word must not be that nothing was published."""
+    """The release was written, so the message must not say that nothing was published."""
     real = Path.replace
 
     def late(path, target):
@@ -75,7 +75,7 @@ def test_a_signal_right_after_the_rename(kohort, monkeypatch, tmp_path):
     assert (tmp_path / "out.csv").exists() != ("nothing was published" in ran.err)
 
 
-def test_an_interruption_that_a_library_renames_is_still_one(kohort, monkeypatch, tmp_path):
+def test_interruption_reported_as_another_error_is_an_interruption(kohort, monkeypatch, tmp_path):
     """An import that is interrupted may end as an ImportError."""
 
     def renamed(*_given):
@@ -89,7 +89,7 @@ def test_an_interruption_that_a_library_renames_is_still_one(kohort, monkeypatch
     assert (ran.code, "report" in ran.err, (tmp_path / "out.csv").exists()) == (130, False, False)
 
 
-# --- in a process of its own
+# --- in a separate process
 
 SHOW_STEPS = "from kohort.cli import commands, progress_line; progress_line.QUIET_SECONDS = 0; commands.main()"
 SMALL_FILES = (
@@ -99,7 +99,7 @@ SMALL_FILES = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "parquet"])
-def test_a_disk_that_is_full(kohort, tmp_path, suffix):
+def test_full_disk(kohort, tmp_path, suffix):
     kohort("demo --folder sample --rows 3000")
     (tmp_path / "out").mkdir()
     command = ["anonymize", "sample/patients.csv", "-o", f"out/r.{suffix}", "--job", "sample/job.toml"]
@@ -110,8 +110,8 @@ def test_a_disk_that_is_full(kohort, tmp_path, suffix):
 
 @pytest.mark.usefixtures("kohort")
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_release_that_stands_is_not_denied(tmp_path):
-    """The release is in place and only its summary cannot be printed: do not say that nothing was published."""
+def test_written_release_is_reported_although_printing_failed(tmp_path):
+    """The release was written and only its summary cannot be printed: the message must not say that nothing was published."""
     command = [sys.executable, "-m", "kohort", *f"{RUN} {ROLE_FLAGS}".split()]
     with Path("/dev/full").open("w") as full:
         ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
@@ -120,7 +120,7 @@ def test_a_release_that_stands_is_not_denied(tmp_path):
 
 
 def interrupted(source: Path, folder: Path, step: str, number: signal.Signals, method: str = "mondrian", wait: float = 0) -> None:
-    """Send a signal to a run once it is in that step; it must end as interrupted and leave nothing."""
+    """Send a signal to a run once it is in that step; it must end with exit code 130 and leave no file."""
     folder.mkdir()
     log = folder.parent / "stderr"
     quasi = ",".join(f"q{number}" for number in range(1, 10))

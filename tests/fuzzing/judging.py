@@ -68,7 +68,7 @@ def judge(case: Case, ran: Ran, before: Snapshot, folder: Path) -> list[str]:
 def _judge_messages(case: Case, ran: Ran) -> list[str]:
     """Check that a failure has a message on stderr or, for a failed audit, on stdout."""
     if case.command == "audit" and ran.code == 1 and ran.out:
-        return ["a failed audit says that it passed"] if not re.search(r'FAILED|"passed": false', ran.out) else []
+        return ["a failed audit says that it passed"] if not re.search(r'NOT kept|"passed": false', ran.out) else []
     wrong = [] if re.search("^Error: .", ran.err, re.MULTILINE) else [f"no message ({ran.err[-200:]!r})"]
     if ran.out and IN_PLACE not in ran.err and (case.command != "demo" or SUCCESS.search(ran.out)):
         wrong.append(f"a failure writes to stdout ({ran.out[:100]!r})")

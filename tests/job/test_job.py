@@ -1,4 +1,4 @@
-"""Jobs: saved and read again, wrong ones refused with every mistake named."""
+"""Jobs: saved and read again, wrong ones rejected with a message for every mistake."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ROWS = st.lists(st.tuples(NAMES, st.text(max_size=3), st.just("*")), min_size=1,
 
 @st.composite
 def jobs(draw) -> Job:
-    """Any job that can be asked for."""
+    """Any valid job."""
     names = draw(st.lists(NAMES, min_size=1, max_size=6, unique=True))
     columns: dict[str, dict[str, Any]] = {}
     for number, name in enumerate(names):
@@ -116,7 +116,7 @@ def test_frozen():
             setattr(thing, name, 7)
 
 
-def test_building_leaves_its_base_alone():
+def test_build_does_not_change_its_base():
     base = {"promise": {"k": 9}, "columns": {"a": {"role": "quasi"}}}
     before = json.dumps(base)
     first = Job.build(base, k=3, weight={"a": 2}, sensitive="s")
@@ -223,7 +223,7 @@ FILES = {
     "columns": "columns = []",
     "TOML": "version = = 1",
     "version": "version = 2",
-    "[promise]": 'k = 5\n[columns.a]\nrole = "quasi"',  # k stands one level too high: say where it belongs
+    "[promise]": 'k = 5\n[columns.a]\nrole = "quasi"',  # k is one level too high: the message says where it belongs
 }
 
 
@@ -240,18 +240,18 @@ def test_a_mistake_in_a_job_file(tmp_path, told, flags):
 
 
 @pytest.mark.parametrize("base", ["none.toml", ".", 5, ["a"]])
-def test_what_is_not_a_job(base):
+def test_other_types_are_not_a_job(base):
     with pytest.raises(RequestError):
         Job.build(base)
 
 
-def test_a_byte_order_mark_is_no_mistake(tmp_path):
+def test_job_file_may_begin_with_a_byte_order_mark(tmp_path):
     for name, text in (("j.toml", Job.build(quasi="a").to_toml()), ("j.json", Job.build(quasi="a").to_json())):
         (tmp_path / name).write_text(text, encoding="utf-8-sig")
         assert Job.build(tmp_path / name) == Job.build(quasi="a")
 
 
-def test_settings_do_not_silently_outdo_each_other():
+def test_contradicting_settings_are_rejected():
     for asked in ({"columns": {"b": {"role": "quasi"}}}, {"k": 3, "promise": {"k": 7}}):
         try:
             job = Job.build(quasi="a", **asked)
@@ -270,11 +270,11 @@ def test_a_promise_holds_for_every_sensitive_column_or_for_the_named_one():
         "r": ["alpha", "l", "t"],
     }
     assert (named.sensitive_promises()["s"].l, named.sensitive_promises()["r"].l) == (4, 3)
-    again = Job.build(named, l=2)  # a flag speaks last, and of every column
+    again = Job.build(named, l=2)  # a flag wins, and holds for every column
     assert {asked.l for asked in again.sensitive_promises().values()} == {2}
 
 
-def test_a_limit_of_its_own_outlives_a_new_one_for_all():
+def test_limit_of_one_value_survives_a_new_default():
     job = Job.build(quasi="a", sensitive="s", alpha={"default": 0.9, "x": 0.3})
     assert Job.build(job, alpha=0.8).sensitive_promises()["s"].limits == (0.8, {"x": 0.3})
     own = Job.build(quasi="a", sensitive=["s", "r"], alpha={"s": {"x": 0.3}})
@@ -283,7 +283,7 @@ def test_a_limit_of_its_own_outlives_a_new_one_for_all():
     assert Job.build(quasi="a", sensitive="s", alpha={1: 0.5}).sensitive_promises()["s"].limits == (1.0, {"1": 0.5})
 
 
-def test_a_preset_is_a_floor():
+def test_preset_is_a_minimum():
     job = Job.build(quasi="a", preset="public")
     assert (job.promise.k, job.ranges) == (11, "grid")
     assert Job.build(quasi="a", preset="public", k=20).promise.k == 20

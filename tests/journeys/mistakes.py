@@ -131,7 +131,7 @@ def prepare(folder: Path) -> None:
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
     (folder / "latin.csv").write_bytes("name\nJürgen\n".encode("latin-1"))
-    (folder / "broken.csv.gz").write_bytes(gzip.compress(b"a\n1\n" * 99)[:30])
+    (folder / "broken.csv.gz").write_bytes(gzip.compress(b"".join(b"%d\n" % (n * n) for n in range(999)))[:1500])
     (folder / "broken.parquet").write_bytes(b"PAR1 this is not Parquet PAR1")
     (folder / "empty").mkdir()
 

@@ -35,7 +35,7 @@ def print_release(release: Release, *, saved: Path | None) -> None:
     for sentence in (*release.notes, *([] if release.answers is None else [release.answers.in_words()])):
         say(f"  {sentence}")
     seconds = ", ".join(f"{step} {spent:.1f}" for step, spent in release.summary()["seconds"].items())
-    say(f"  Method {release.job.method}, seed {release.job.seed}. Seconds: {seconds}.")
+    say(f"  Seed: {release.job.seed}. Seconds: {seconds}.")
 
 
 def print_audit(evidence: Evidence, file: str, job: Job) -> None:

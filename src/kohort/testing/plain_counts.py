@@ -31,8 +31,9 @@ class Held:
 
     Examples
     --------
-    >>> Held.by(rows=[0, 1, 2], persons=["A", "A", "B"], values=["flu", "flu", "gout"])
-    Held(persons=2, counts=Counter({'flu': 1, 'gout': 1}))
+    >>> held = Held.by(rows=[0, 1, 2], persons=["A", "A", "B"], values=["flu", "flu", "gout"])
+    >>> held.persons, sorted(held.counts.items())
+    (2, [('flu', 1), ('gout', 1)])
 
     """
 
