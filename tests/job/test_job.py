@@ -251,7 +251,7 @@ def test_job_file_may_begin_with_a_byte_order_mark(tmp_path):
         assert Job.build(tmp_path / name) == Job.build(quasi="a")
 
 
-def test_contradicting_settings_are_rejected():
+def test_flat_setting_wins_over_a_nested_one():
     for asked in ({"columns": {"b": {"role": "quasi"}}}, {"k": 3, "promise": {"k": 7}}):
         try:
             job = Job.build(quasi="a", **asked)
