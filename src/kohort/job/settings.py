@@ -149,8 +149,7 @@ def apply_preset(nested: dict[str, Any]) -> Iterable[str]:
     if k is None:
         nested["promise"] = {**promise, "k": floor.k}
     elif isinstance(k, int) and k < floor.k:
-        required = f"which needs k={floor.k} ({floor.reason})"
-        yield f"k={k} is weaker than the preset {name}, {required}. Leave k out, or set it to {floor.k} or more."
+        yield f"k={k} is weaker than the preset {name}, which needs k={floor.k}. Leave k out, or set it to {floor.k} or more."
     if ranges is None:
         nested["ranges"] = floor.ranges
     elif ranges == "tight" and floor.ranges == "grid":

@@ -175,8 +175,8 @@ def sentences(error: ValidationError, model: type[BaseModel], where: str = "sett
 
 def _place(path: list[str]) -> str:
     """Return the name of a setting as people write it: `k`, or `Column 'age': weight`."""
-    if path[0] == "columns" and len(path) > 2:
-        return f"Column {path[1]!r}: {'.'.join(path[2:])}"
+    if path[0] == "columns" and len(path) > 1:
+        return f"Column {path[1]!r}: {'.'.join(path[2:])}".rstrip()
     return ".".join(path[1:] if path[0] == "promise" and len(path) > 1 else path)
 
 
