@@ -217,7 +217,7 @@ FILES = {
     "promise.kk": '[promise]\nkk = 3\n[columns.a]\nrole = "quasi"',
     "Column 'a': role must be one of": '[columns.a]\nrole = "quas"',
     "Column 'b': role is missing": '[columns.a]\nrole = "quasi"\n[columns.b]',
-    "columns.a": 'columns.a = "quasi"',
+    "Column 'a': must be a table with settings": 'columns.a = "quasi"',
     "promise": 'promise = 5\n[columns.a]\nrole = "quasi"',
     "option": 'option = 5\n[columns.a]\nrole = "quasi"',
     "columns": "columns = []",

@@ -64,10 +64,18 @@ def print_audit(evidence: Evidence, file: str, job: Job) -> None:
 
 def _print_kept(evidence: Evidence, file: str, job: Job, least: str) -> None:
     groups = f"{counted(evidence.rows, 'row')} in {counted(evidence.classes, 'group')} of at least {least}"
-    say(f"The promise is kept (k = {job.promise.k}): {file} has {groups}.")
+    say(f"The promise is kept ({_promises(job)}): {file} has {groups}.")
     not_run = [check.name for check in evidence.checks if check.verdict == "not run"]
     if not_run:
         say(f"Not checked: {', '.join(not_run)}. The reasons are below.")
+
+
+def _promises(job: Job) -> str:
+    """Return what was promised: `k = 5, l = 3`. Promises with several values or for some columns are only named."""
+    own = {name for promise in job.sensitive_promises().values() for name in promise.requested}
+    values = {"k": job.promise.k, **{name: getattr(job.promise, name) for name in job.promise.requested}}
+    figures = [f"{name} = {value}" if isinstance(value, (int, float)) else name for name, value in values.items()]
+    return ", ".join([*figures, *sorted(own - set(values))])
 
 
 def _loss(release: Release) -> Iterable[str]:
@@ -89,7 +97,7 @@ def _next_step(release: Release, saved: Path | None) -> str:
     if release.evidence.classes == 1 and release.loss.leaf > LITTLE_LEFT:
         distance = " For t on numbers, --t-distance ordered loses less." if job.promise.t is not None else ""
         return f"promise less. Only one group of all rows keeps this promise, so almost no detail is left.{distance}"
-    again = _audit_command(release, saved)
+    again = _audit_command(release, saved) or "kohort audit, after you saved the job (--save-job)"
     open_columns = [name for name, promise in job.sensitive_promises().items() if not promise.requested]
     if open_columns:
         return f"k alone does not protect {', '.join(open_columns)}: a whole group may share one value. See it with: {again}"
@@ -97,13 +105,20 @@ def _next_step(release: Release, saved: Path | None) -> str:
 
 
 def _audit_command(release: Release, saved: Path | None) -> str:
-    command = ["kohort", "audit", str(release.output)]
+    """Return the command that audits the release; empty if only a saved job can hold its promises."""
+    job, command = release.job, ["kohort", "audit", str(release.output)]
     if saved is not None:
         return shlex.join([*command, "--job", str(saved)])
-    for role in ("quasi", "sensitive"):
-        names = release.job.names(role)
-        command += [f"--{role}", ",".join(names)] if names else []
-    return shlex.join([*command, "--k", str(release.job.promise.k)])
+    own = any(promise.requested != job.promise.requested for promise in job.sensitive_promises().values())
+    flags = {"k": job.promise.k, **{name: getattr(job.promise, name) for name in job.promise.requested}}
+    if own or not all(isinstance(value, (int, float)) for value in flags.values()):
+        return ""
+    for name in ("quasi", "sensitive"):
+        named = job.names(name)
+        command += [f"--{name}", ",".join(named)] if named else []
+    return shlex.join(
+        [*command, *(word for name, value in flags.items() for word in (f"--{name.replace('_', '-')}", str(value)))]
+    )
 
 
 def _print_checks(checks: Iterable[Check]) -> None:

@@ -164,6 +164,8 @@ def sentences(error: ValidationError, model: type[BaseModel], where: str = "sett
         elif finding["type"] == "literal_error":
             allowed = finding["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
             yield f"{place} must be one of {', '.join(allowed)}.{did_you_mean(str(finding['input']), allowed)}"
+        elif finding["type"] in ("model_type", "dict_type"):
+            yield f"{place} must be a table with settings."
         elif finding["type"].startswith("bool"):
             yield f"{place} must be true or false."
         else:
