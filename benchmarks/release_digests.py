@@ -92,8 +92,9 @@ def digest(table: Any, job: kohort.Job, settings: dict[str, Any], folder: Path) 
     lines = [line for part in parts for line in part.read_bytes().splitlines()]
     if not order:
         lines.sort()  # these engines always shuffle the rows
-    summary = {key: release.summary()[key] for key in ("rows", "classes", "suppressed", "k", "loss", "audit", "seed")}
-    text = b"\n".join(lines) + json.dumps(summary, sort_keys=True, default=str).encode()
+    summary = {key: release.summary()[key] for key in ("rows", "classes", "suppressed", "k", "loss", "seed")}
+    checks = [(check.name, check.verdict, check.required, check.found) for check in release.evidence.checks]
+    text = b"\n".join(lines) + json.dumps([summary, checks], sort_keys=True, default=str).encode()
     if output.is_dir():
         shutil.rmtree(output)
     else:

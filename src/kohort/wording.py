@@ -16,15 +16,6 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share in {0, 1} else f"{100 * share:.1f} %"
 
 
-def one_in(share: float) -> str:
-    """Return a chance as "1 in n", rounded so that it never looks smaller than it is.
-
-    >>> one_in(0.2), one_in(0.35), one_in(1)
-    ('1 in 5', '1 in 2', '1 in 1')
-    """
-    return f"1 in {int(1 / share + 1e-9):,}"
-
-
 def counted(number: int, one: str, several: str | None = None) -> str:
     """Return a number with its noun.
 

@@ -29,6 +29,7 @@ from kohort.schema.presets import PRESETS
 from kohort.schema.tree_rules import ColumnValues, Rule
 from kohort.tables.staging import staged
 from kohort.tables.tables import require_other
+from kohort.wording import percent
 
 if TYPE_CHECKING:
     from kohort.inspection.inspection import Inspection
@@ -136,19 +137,13 @@ def _finding(inspection: Inspection) -> str:
 def _combination_lines(inspection: Inspection) -> list[str]:
     """Return how many rows are unique by two and by three columns."""
     risk = inspection.risk
-    found = (
-        (_listed(worst.columns), f"{worst.unique:,} of {risk.total:,}", _percent(worst.share)) for worst in risk.singling_out
-    )
+    found = ((_listed(worst.columns), f"{worst.unique:,} of {risk.total:,}", percent(worst.share)) for worst in risk.singling_out)
     return [f"Using only {names}, {count} {risk.counted} ({share}) are unique." for names, count, share in found if risk.unique]
 
 
 def _listed(names: Sequence[str]) -> str:
     *first, last = map(repr, names)
     return f"{', '.join(first)} and {last}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
 
 
 def _person_lines(inspection: Inspection) -> list[str]:
@@ -165,10 +160,10 @@ def _person_lines(inspection: Inspection) -> list[str]:
 
 def _column_lines(profile: Profile, suggestion: Suggestion, tree_file: str | None) -> list[str]:
     """Return the table of one column in the job file."""
-    missing = f", {_percent(profile.missing / max(profile.rows, 1))} missing" if profile.missing else ""
+    missing = f", {percent(profile.missing / max(profile.rows, 1))} missing" if profile.missing else ""
     lines = [
         f"[columns.{_key(profile.name)}]",
-        f"# {profile.value_type}, {profile.distinct:,} distinct values, {_percent(profile.unique_share)} of rows unique{missing}",
+        f"# {profile.value_type}, {profile.distinct:,} distinct values, {percent(profile.unique_share)} of rows unique{missing}",
         f'role = "{suggestion.role}"  # guess: {suggestion.reason}',
     ]
     if suggestion.role == "sensitive":
@@ -271,7 +266,7 @@ def report_lines(inspection: Inspection) -> list[str]:
         f"  {'column':<{width}}  {'type':<9} {'distinct':>9} {'unique':>7} {'missing':>7}  {'role':<10}  reason for this role",
     ]
     for name, profile, suggestion in zip(named, inspection.profiles, inspection.suggestions, strict=True):
-        unique, missing = _percent(profile.unique_share), _percent(profile.missing / max(profile.rows, 1))
+        unique, missing = percent(profile.unique_share), percent(profile.missing / max(profile.rows, 1))
         tree = f" Tree: {suggestion.rule.describe()}" if suggestion.rule else ""
         lines.append(
             f"  {name:<{width}}  {profile.value_type:<9} {profile.distinct:>9,} {unique:>7} {missing:>7}  "

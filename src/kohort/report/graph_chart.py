@@ -11,8 +11,9 @@ from kohort.auditor.evidence import Evidence
 from kohort.auditor.homogeneity import Homogeneity
 from kohort.auditor.value_class_graph import Matrix
 from kohort.errors import RequestError
-from kohort.report.homogeneity_text import counted, label
-from kohort.report.release_charts import RIGHT, WRONG, Panels, _drawable, _families, percent
+from kohort.report.homogeneity_text import label
+from kohort.report.release_charts import RIGHT, WRONG, Panels, _drawable, _families
+from kohort.wording import counted, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,8 +11,9 @@ import numpy as np
 from kohort.auditor.evidence import Evidence
 from kohort.auditor.homogeneity import expected_single_valued
 from kohort.errors import RequestError
-from kohort.report.homogeneity_text import counted, number
+from kohort.report.homogeneity_text import number
 from kohort.report.release_charts import WIDTH, Panels, _drawable, _families, _frame, _grouped
+from kohort.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

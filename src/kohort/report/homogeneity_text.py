@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kohort.auditor.evidence import Evidence
 from kohort.auditor.homogeneity import Alpha, Homogeneity, JointHomogeneity
-from kohort.report.release_charts import percent
+from kohort.wording import counted, percent
 
 MOST_ALPHAS = 12  # values listed for each column
 MOST_LETTERS = 60  # length of a value on a line
@@ -121,12 +121,3 @@ def number(figure: float) -> str:
     if figure >= 1000 or figure == int(figure):
         return f"{figure:,.0f}"
     return f"{figure:.1f}" if figure >= 1 else f"{figure:.2g}" if figure >= 0.001 else "less than 0.001"
-
-
-def counted(count: int, what: str) -> str:
-    """Return a count with its noun in the singular or plural.
-
-    >>> counted(1, "group"), counted(1628, "group")
-    ('1 group', '1,628 groups')
-    """
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"

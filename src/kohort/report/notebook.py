@@ -14,7 +14,8 @@ from typing import Any, Protocol
 
 from kohort.auditor.evidence import Check, Evidence
 from kohort.report.homogeneity_text import answer, expectation, label, left_out_alphas, listed, shares_title
-from kohort.report.release_charts import Panels, largest_first, left_out, percent
+from kohort.report.release_charts import Panels, largest_first, left_out
+from kohort.wording import percent
 
 __all__ = ["Panels", "evidence_html", "homogeneity_curves", "homogeneity_graph", "html_table", "inspection_html", "release_html"]
 

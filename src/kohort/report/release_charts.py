@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kohort.wording import percent
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -138,19 +140,6 @@ def largest_first(per_column: Mapping[str, float]) -> tuple[list[tuple[str, floa
 def left_out(rest: list[tuple[str, float]]) -> str:
     """Return a text about the columns that are not shown."""
     return f"and {len(rest):,} more, at most {percent(rest[0][1])} each"
-
-
-def percent(share: float) -> str:
-    """Return a share in per cent. Only 0 and 1 are written as 0 % and 100 %.
-
-    >>> percent(0), percent(0.0001), percent(0.1234), percent(0.9999), percent(1)
-    ('0 %', '< 0.1 %', '12.3 %', '> 99.9 %', '100 %')
-    """
-    if 0 < share < 0.0005:
-        return "< 0.1 %"
-    if 0.9995 <= share < 1:
-        return "> 99.9 %"
-    return f"{100 * share:.0f} %" if share in {0, 1} else f"{100 * share:.1f} %"
 
 
 def _frame(axes: Axes, title: str, below_it: str) -> None:

@@ -20,6 +20,7 @@ from kohort.utility.bins import Bins, Floats, counting
 from kohort.utility.column_distances import Distances, MeasuredColumn, total_variation
 from kohort.utility.models.propensity import Propensity, propensity_of
 from kohort.utility.queries.value_domains import Codes, PublishedCells, distinct_combinations
+from kohort.wording import percent
 
 TINY = np.finfo(np.float64).tiny
 
@@ -121,11 +122,11 @@ class Structure:
         A pair of columns must change 60.0 % on average (at most 60.0 %: 'age' and 'sex'). Information lost (entropy): 50 %.
 
         """
-        sentences = [f"To match the source, a column must change {_percent(self.total.total_variation)} of its rows on average"]
+        sentences = [f"To match the source, a column must change {percent(self.total.total_variation)} of its rows on average"]
         if self.pairs is not None:
             worst = " and ".join(map(repr, self.pairs.between))
-            largest = f"at most {_percent(self.pairs.largest)}: {worst}"
-            sentences.append(f"A pair of columns must change {_percent(self.pairs.mean)} on average ({largest})")
+            largest = f"at most {percent(self.pairs.largest)}: {worst}"
+            sentences.append(f"A pair of columns must change {percent(self.pairs.mean)} on average ({largest})")
         if self.correlations is not None:
             sentences.append(f"Correlations change by up to {self.correlations.largest:.2f}")
         if self.total.entropy_share is not None:
@@ -134,10 +135,6 @@ class Structure:
             ratio = f"{self.propensity.ratio:.1f} times as large as that of a random sample of the source"
             sentences.append(f"The difference that a model finds between release and source is {ratio}")
         return f"{'. '.join(sentences)}."
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
 
 
 def structure(aligned: AlignedTables, *, propensity: bool = False, seed: int = 0) -> Structure:

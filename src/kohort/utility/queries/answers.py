@@ -22,6 +22,7 @@ from kohort.schema.workload import Query, Workload
 from kohort.tables import staging
 from kohort.utility.queries.predicates import Bound, bind
 from kohort.utility.queries.value_domains import Codes, Domain, PublishedCells, distinct_combinations, domain_of
+from kohort.wording import percent
 
 SELECTIVITIES = (0.001, 0.01, 0.1, 1.0)
 
@@ -263,9 +264,9 @@ class Answers:
         middle, far = float(np.median(self.errors)), float(np.quantile(self.errors, 0.95))
         if len(self.errors) == 1:
             certain = f"It is {'' if self.matched[0] else 'not '}certain which rows the query selects."
-            return f"The release answers the query of the workload with an error of {_percent(self.error)}. {certain}"
-        text = f"The release answers the {len(self.errors):,} queries of the workload with a mean error of {_percent(self.error)}"
-        spread = f"median {_percent(middle)}, 95 % of the queries up to {_percent(far)}"
+            return f"The release answers the query of the workload with an error of {percent(self.error)}. {certain}"
+        text = f"The release answers the {len(self.errors):,} queries of the workload with a mean error of {percent(self.error)}"
+        spread = f"median {percent(middle)}, 95 % of the queries up to {percent(far)}"
         return (
             f"{text} ({spread}). It is certain which rows a query selects for {100 * self.matched.mean():.0f} % of the queries."
         )
@@ -295,10 +296,6 @@ class Answers:
                 text[f"up to {most:.1%}"] = {"queries": int(here.sum()), "median": float(np.median(self.errors[here]))}
             above = most
         return text
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
 
 
 def _unpublished(column: str, schema: Schema, known: Sequence[str]) -> str:
