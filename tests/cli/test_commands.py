@@ -13,16 +13,16 @@ from tests.command_line import RARE, ROLE_FLAGS, RUN
 
 def test_json_is_one_object_with_the_agreed_keys(kohort):
     ran = kohort(f"anonymize patients.csv -o out.parquet {ROLE_FLAGS} --k 4 --seed 7 --json")
-    told = json.loads(ran.out, parse_constant=pytest.fail)
+    summary = json.loads(ran.out, parse_constant=pytest.fail)
     assert ran.out.count("\n") == 1
     keys = "rows classes clusters blocks suppressed k counted_in method told engine seed loss audit seconds cpu_seconds output"
-    assert " ".join(told) == keys
-    assert " ".join(told["loss"]) == "leaf height total_il prec dm cavg dm_clusters cavg_clusters square_error"
-    assert set(told["audit"]) == {"passed", "checks"}
-    assert all(set(check) == {"name", "required", "found", "verdict", "meaning"} for check in told["audit"]["checks"])
-    assert set(told["seconds"]) == {"read", "encode", "partition", "publish", "audit"}
-    assert (told["rows"], told["seed"], told["method"], told["output"]) == (90, 7, "auto", "out.parquet")
-    assert told["k"] >= 4
+    assert " ".join(summary) == keys
+    assert " ".join(summary["loss"]) == "leaf height total_il prec dm cavg dm_clusters cavg_clusters square_error"
+    assert set(summary["audit"]) == {"passed", "checks"}
+    assert all(set(check) == {"name", "required", "found", "verdict", "meaning"} for check in summary["audit"]["checks"])
+    assert set(summary["seconds"]) == {"read", "encode", "partition", "publish", "audit"}
+    assert (summary["rows"], summary["seed"], summary["method"], summary["output"]) == (90, 7, "auto", "out.parquet")
+    assert summary["k"] >= 4
     assert (ran.code, re.sub("kohort: .* s\n|kohort: compiling.*\n", "", ran.err)) == (0, "")
 
 
@@ -51,17 +51,17 @@ SEARCHES = {
 )
 def test_notes_are_the_same_in_text_and_json(kohort, flags):
     """The sentences on how groups were formed and improved."""
-    asked = f"anonymize patients.csv {ROLE_FLAGS} --k 4 --seed 7 {flags}"
-    plain, as_json = kohort(f"{asked} -o out.csv"), kohort(f"{asked} -o again.csv --json")
+    command = f"anonymize patients.csv {ROLE_FLAGS} --k 4 --seed 7 {flags}"
+    plain, as_json = kohort(f"{command} -o out.csv"), kohort(f"{command} -o again.csv --json")
     assert (plain.code, as_json.code) == (0, 0)
-    told = json.loads(as_json.out)["told"]
-    assert len(told) == len(SEARCHES[flags])
-    for sentence, expected in zip(told, SEARCHES[flags], strict=True):
+    notes = json.loads(as_json.out)["told"]
+    assert len(notes) == len(SEARCHES[flags])
+    for sentence, expected in zip(notes, SEARCHES[flags], strict=True):
         assert re.match(expected, sentence)
         assert sentence.endswith(".")
         assert f"\n  {sentence}\n" in plain.out
     for start in ("Method: ", "Improvement "):
-        assert (start in plain.out) == (start in str(told))
+        assert (start in plain.out) == (start in str(notes))
 
 
 def test_saved_job_has_the_settings_of_the_search(kohort):

@@ -185,10 +185,10 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_mistake(name):
-    given, told = WRONG[name]
+    given, message = WRONG[name]
     with pytest.raises(RequestError) as caught:
         Job.build(**{"quasi": "a", **given})
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert "Input should" not in str(caught.value)
 
 
@@ -231,12 +231,12 @@ FLAGS = {"weight": {"a": 2}, "k": 3, "method": "mondrian", "option": {"relaxed":
 
 
 @pytest.mark.parametrize("flags", [{}, FLAGS], ids=["alone", "flags"])
-@pytest.mark.parametrize("told", FILES)
-def test_a_mistake_in_a_job_file(tmp_path, told, flags):
-    (tmp_path / "job.toml").write_text(FILES[told], encoding="utf-8")
+@pytest.mark.parametrize("message", FILES)
+def test_a_mistake_in_a_job_file(tmp_path, message, flags):
+    (tmp_path / "job.toml").write_text(FILES[message], encoding="utf-8")
     with pytest.raises(RequestError) as caught:
         Job.build(tmp_path / "job.toml", **flags)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("base", ["none.toml", ".", 5, ["a"]])
@@ -252,26 +252,29 @@ def test_job_file_may_begin_with_a_byte_order_mark(tmp_path):
 
 
 def test_flat_setting_wins_over_a_nested_one():
-    for asked in ({"columns": {"b": {"role": "quasi"}}}, {"k": 3, "promise": {"k": 7}}):
+    for requested in ({"columns": {"b": {"role": "quasi"}}}, {"k": 3, "promise": {"k": 7}}):
         try:
-            job = Job.build(quasi="a", **asked)
+            job = Job.build(quasi="a", **requested)
         except RequestError:
             continue
         assert "a" in job.columns
-        assert job.promise.k == asked.get("k", 5)
+        assert job.promise.k == requested.get("k", 5)
 
 
 def test_a_promise_holds_for_every_sensitive_column_or_for_the_named_one():
     every = Job.build(quasi="a", sensitive=["s", "r"], l=3, t=0.2)
-    assert {name: (asked.l, asked.t) for name, asked in every.sensitive_promises().items()} == {"s": (3, 0.2), "r": (3, 0.2)}
+    assert {name: (requested.l, requested.t) for name, requested in every.sensitive_promises().items()} == {
+        "s": (3, 0.2),
+        "r": (3, 0.2),
+    }
     named = Job.build(every, l={"s": 4}, alpha={"r": {"default": 0.5, "x": 0.1}})
-    assert {name: asked.requested for name, asked in named.sensitive_promises().items()} == {
+    assert {name: requested.requested for name, requested in named.sensitive_promises().items()} == {
         "s": ["l", "t"],
         "r": ["alpha", "l", "t"],
     }
     assert (named.sensitive_promises()["s"].l, named.sensitive_promises()["r"].l) == (4, 3)
     again = Job.build(named, l=2)  # a flag wins, and holds for every column
-    assert {asked.l for asked in again.sensitive_promises().values()} == {2}
+    assert {requested.l for requested in again.sensitive_promises().values()} == {2}
 
 
 def test_limit_of_one_value_survives_a_new_default():

@@ -28,7 +28,7 @@ SAME: dict[str, tuple[dict[str, Any], str, list[str]]] = {
     "effort": ({"effort": 3}, "effort = 3", ["--effort", "3"]),
     "no effort": ({"effort": 0}, "effort = 0", ["--effort", "0"]),
     "objective": ({"objective": "height"}, 'objective = "height"', ["--objective", "height"]),
-    "workload": ({"workload": "/asked.toml"}, 'workload = "/asked.toml"', ["--workload", "/asked.toml"]),
+    "workload": ({"workload": "/queries.toml"}, 'workload = "/queries.toml"', ["--workload", "/queries.toml"]),
     "label": (
         {"objective": "class", "label": "o"},
         'objective = "class"\nlabel = "o"',

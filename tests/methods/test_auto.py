@@ -115,7 +115,7 @@ def starts_of(columns, k, **requested):
 
 
 @QUICK
-@given(table=plain.asked(), k=st.integers(2, 6), objective=OBJECTIVES)
+@given(table=plain.requests(), k=st.integers(2, 6), objective=OBJECTIVES)
 def test_auto_chooses_the_method_that_loses_least(table, k, objective):
     columns, measures, requested = table
     if rows_in(columns) < k:

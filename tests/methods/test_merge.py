@@ -15,7 +15,7 @@ OBJECTIVES = st.sampled_from(["leaf", "height"])
 
 
 @QUICK
-@given(table=plain.asked(most=30), k=st.integers(2, 5), objective=OBJECTIVES)
+@given(table=plain.requests(most=30), k=st.integers(2, 5), objective=OBJECTIVES)
 @example(table=({"few": [0, 4, 0, 4, 1]}, [oracles.Numbers([0, 4])], {"weight": {"few": 1}}), k=2, objective="leaf")
 def test_merging_matches_the_oracle(table, k, objective):
     columns, measures, requested = table

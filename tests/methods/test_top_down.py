@@ -14,7 +14,7 @@ OBJECTIVES = st.sampled_from(["leaf", "height"])
 
 
 @QUICK
-@given(table=plain.asked(), k=st.integers(2, 4), objective=OBJECTIVES)
+@given(table=plain.requests(), k=st.integers(2, 4), objective=OBJECTIVES)
 def test_top_down_returns_the_better_of_single_axis_and_box_cuts(table, k, objective):
     columns, measures, requested = table
     if rows_in(columns) < k:

@@ -195,7 +195,7 @@ _DATES = st.tuples(st.integers(2018, 2022), st.integers(1, 12), st.integers(1, 2
 
 
 @st.composite
-def asked(draw: st.DrawFn, most: int = 24) -> tuple[dict[str, list[Any]], list[Any], dict[str, Any]]:
+def requests(draw: st.DrawFn, most: int = 24) -> tuple[dict[str, list[Any]], list[Any], dict[str, Any]]:
     """A table of `oracles`, possibly with dates, weights and grids; its measures; the job settings for it."""
     columns, measures = draw(oracles.tables(most=most))
     rows = len(next(iter(columns.values())))

@@ -28,7 +28,7 @@ def parts_of(columns, k, steps, **requested):
 
 
 @QUICK
-@given(table=plain.asked(), k=st.integers(2, 4), steps=st.sampled_from([1, 20]), objective=OBJECTIVES)
+@given(table=plain.requests(), k=st.integers(2, 4), steps=st.sampled_from([1, 20]), objective=OBJECTIVES)
 def test_cuts_match_the_oracle(table, k, steps, objective):
     columns, measures, requested = table
     if rows_in(columns) < k:
@@ -40,7 +40,7 @@ def test_cuts_match_the_oracle(table, k, steps, objective):
 
 
 @settings(QUICK, max_examples=40)
-@given(table=plain.asked(most=60), k=st.integers(2, 4), steps=st.sampled_from([1, 2, 20]), objective=OBJECTIVES)
+@given(table=plain.requests(most=60), k=st.integers(2, 4), steps=st.sampled_from([1, 2, 20]), objective=OBJECTIVES)
 def test_cuts_of_larger_tables_match_the_oracle(table, k, steps, objective):
     """Larger tables reveal a wrong measure or a missing candidate more often than small ones."""
     columns, measures, requested = table
@@ -72,7 +72,7 @@ def test_a_box_is_separated_where_a_cut_of_one_axis_gains_less():
 
 
 @QUICK
-@given(table=plain.asked(most=50), k=st.integers(2, 4), steps=st.sampled_from([1, 20]), levels=st.permutations([9, 17, 33]))
+@given(table=plain.requests(most=50), k=st.integers(2, 4), steps=st.sampled_from([1, 20]), levels=st.permutations([9, 17, 33]))
 def test_laying_out_parts_again_does_not_change_the_groups(table, k, steps, levels):
     columns, _measures, requested = table
     if rows_in(columns) < k:
@@ -99,7 +99,7 @@ def test_laying_out_parts_again_does_not_change_the_groups_of_a_large_table(step
 
 
 @settings(QUICK, max_examples=30)
-@given(table=plain.asked(), k=st.integers(2, 4), steps=st.sampled_from([1, 20]))
+@given(table=plain.requests(), k=st.integers(2, 4), steps=st.sampled_from([1, 20]))
 def test_a_promise_that_all_groups_keep_does_not_change_the_groups(table, k, steps):
     columns, _measures, requested = table
     rows = rows_in(columns)
@@ -113,7 +113,7 @@ def test_a_promise_that_all_groups_keep_does_not_change_the_groups(table, k, ste
 
 
 @settings(QUICK, max_examples=50)
-@given(table=plain.asked(most=40), k=st.integers(2, 3), steps=st.sampled_from([1, 20]), data=st.data())
+@given(table=plain.requests(most=40), k=st.integers(2, 3), steps=st.sampled_from([1, 20]), data=st.data())
 def test_both_sides_of_every_cut_keep_the_promise(table, k, steps, data):
     columns, _measures, requested = table
     rows = rows_in(columns)
@@ -128,7 +128,7 @@ def test_both_sides_of_every_cut_keep_the_promise(table, k, steps, data):
 
 
 @settings(QUICK, max_examples=30)
-@given(table=plain.asked(), k=st.integers(2, 4), data=st.data())
+@given(table=plain.requests(), k=st.integers(2, 4), data=st.data())
 def test_a_label_is_an_additional_axis(table, k, data):
     columns, measures, requested = table
     if rows_in(columns) < k:

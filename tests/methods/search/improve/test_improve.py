@@ -64,7 +64,7 @@ def starts(draw, rows, k):
 @st.composite
 def promised(draw):
     """Draw a table with a sensitive column, a promise for it, and other settings."""
-    columns, measures, requested = draw(plain.asked(most=30))
+    columns, measures, requested = draw(plain.requests(most=30))
     rows = rows_in(columns)
     secrets = draw(st.lists(st.sampled_from(["1", "2", "3", "4"]), min_size=rows, max_size=rows))
     promise = draw(st.sampled_from(PROMISES))
@@ -100,7 +100,7 @@ def test_improvement_never_raises_the_loss_of_any_method(method, case):
 
 
 @settings(QUICK, max_examples=25)
-@given(table=plain.asked(most=40), k=st.integers(2, 4), rounds=st.integers(1, 2), seed=st.integers(0, 5), data=st.data())
+@given(table=plain.requests(most=40), k=st.integers(2, 4), rounds=st.integers(1, 2), seed=st.integers(0, 5), data=st.data())
 def test_improvement_of_any_groups_keeps_suppressed_rows_and_never_raises_the_loss(table, k, rounds, seed, data):
     columns, measures, requested = table
     if rows_in(columns) < k:
@@ -136,7 +136,7 @@ def test_improvement_counts_people(case, data):
 
 
 @settings(QUICK, max_examples=12)
-@given(table=plain.asked(most=30), k=st.integers(2, 4), method=st.sampled_from(["auto", "mondrian"]), data=st.data())
+@given(table=plain.requests(most=30), k=st.integers(2, 4), method=st.sampled_from(["auto", "mondrian"]), data=st.data())
 def test_improvement_with_a_label_never_raises_the_total_loss(table, k, method, data):
     columns, measures, requested = table
     if rows_in(columns) < k:
