@@ -101,93 +101,104 @@ def anonymize(
         Follows the run, and can cancel it.
     spark : SparkSession, optional
         Session in which the Spark engine runs.
-    quasi : str or list of str
+    quasi : str or list of str, required here or in the job
         Columns that other people may know (quasi-identifiers): age, sex, zip code. kohort generalises them.
     sensitive : str or list of str
-        Columns to protect, such as a diagnosis. Published unchanged.
+        Columns that nobody should learn about a person, such as a diagnosis. Published unchanged: protect them with
+        --l.
     identifier : str or list of str
         Columns that identify a person: name, address, insurance number. Never published.
     unit : str
-        Column that tells people apart if a person has several rows. kohort then counts people. Never published.
+        Column with one value for each person, the same in all rows of that person. kohort then counts people. Never
+        published.
     other : str or list of str
         Columns to publish unchanged that are neither known to others nor sensitive.
     drop : str or list of str
-        Columns to leave out.
+        Columns that the recipient does not need. Not published.
     allow : str or list of str
-        Publish this `other` column although it looks like free text, or has a different value in each row.
+        Publish this `other` column although it looks like free text, or nearly every row has a different value.
     preset : str
-        Minimum promise for a kind of recipient: internal, trusted, public or high-risk. Weaker settings are refused.
+        Least k for a kind of recipient: internal (3), trusted (5), public (11, grid) or high-risk (20, grid). Less is
+        refused.
     k : int, default 5
-        Every row is identical to at least k-1 others in its quasi-identifiers.
+        Every row has the same quasi-identifiers as at least k-1 other rows: groups of at least k (people, with a
+        unit).
     l : int or dict of column to int
-        Every group has at least this many different sensitive values.
-    alpha : float or dict of value or column to float
-        No sensitive value may exceed this share of a group. VALUE=0.2 sets the limit for one value.
+        Every group has at least this many different values in each sensitive column. A missing value counts as one.
+    alpha : float, {'default': 0.5, 'HIV': 0.2} or dict of column to these
+        In no group may more than this share have the same sensitive value. HIV=0.2 sets the limit of one value.
     entropy_l : float or dict of column to float
-        Sensitive values of every group are as mixed as this many equally frequent values (entropy).
+        Like l, but by entropy: every group is at least as mixed as this many equally frequent values.
     recursive_l : (int, float) or dict of column to (int, float)
-        In every group the most frequent value has fewer rows than C times all values from the L-th most frequent on.
+        In every group, the most frequent value has fewer rows than C times the L-th most frequent and all rarer
+        values.
     t : float or dict of column to float
-        In every group sensitive values are distributed as in the whole table, up to this distance (0 to 1).
+        Largest distance (more than 0, less than 1) between the distribution of values in a group and in the whole
+        release.
     t_distance : {'equal', 'ordered', 'tree'} or dict of column to str, default equal
-        Distance between two values for t: all equally far, by their order, or by their tree.
+        Distance between two values for t: all the same, by their order, or by their tree.
     beta : float or dict of column to float
-        In no group may a value be more than (1 + beta) times as frequent as in the whole table.
+        In no group may a value be more than (1 + beta) times as frequent as in the whole release.
     beta_kind : {'enhanced', 'basic'} or dict of column to str, default enhanced
         With enhanced, frequent values have a stricter limit.
     delta : float or dict of column to float
-        In every group each value occurs, and is less than 2^delta times more or less frequent than in the whole
-        table.
+        Every value occurs in every group, less than 2^delta times and more than 1/2^delta times as often as in the
+        release.
     suppress : float, default 0
-        Share of the rows that kohort may leave out if that keeps more detail in the others.
+        Largest share of the rows (0.02: 2 %) that may be suppressed, to lose less detail or to keep a promise.
     suppressed : {'leave', 'star'}, default leave
-        Drop suppressed rows, or publish them as one group of `*`.
+        With leave, suppressed rows are left out. With star, they are one group of `*`, if it keeps the promise.
     method : str, default auto
         How to form groups. `kohort methods` lists all.
     effort : int
-        Rounds of improvement; 0 for none. Default: 1 for auto, merge and top-down, else 0.
+        Rounds in which kohort improves the groups. More rounds: less detail lost, slower. Default: 1 for auto, merge
+        and top-down, else 0.
     objective : {'leaf', 'height', 'square-error', 'class'}, default leaf
-        What to keep low: detail lost by tree leaves or by tree height, squared error, or mixed labels in a group.
+        What to keep low: leaf loss, height loss, square error of numbers, or (class) different labels in a group.
     label : str
-        With objective class: the column whose values should stay together in a group.
+        With objective class: the column whose equal values should stay together.
     weight : dict of column to float, default 1
-        Importance of a column. Detail lost in it counts this many times.
+        Importance of a column. Detail lost in it counts this many times. Repeat for more columns.
     workload : path, dict or Workload
-        Queries (TOML) to optimise the release for.
+        Queries (TOML) to optimise the release for; see docs/how-to/workloads.md.
     option : dict of option to value
-        Option of the method. `kohort methods NAME` lists them.
+        Option of the method. `kohort methods NAME` lists them. Repeat for more options.
     block : int, default 20000
-        Slow methods work on parts of this many rows; 0 for the whole table at once.
+        Most methods, also auto, form groups inside blocks of this many rows if a table has more than twice as many;
+        0: never.
     seed : int
-        Start of the random numbers. Same job and seed, same release. Default: random, saved with the job.
+        Start of the random choices. The same table, job and seed give the same rows. Default: random, saved with the
+        job.
     row_order : {'canonical', 'given'}, default canonical
-        Order in which the method sees rows. With given, results depend on the file's order.
+        Order in which the method reads rows: sorted (canonical) or as in the file (given).
     hierarchies : path
-        Folder of tree files, one for a column: zip.csv is the tree of zip.
+        Folder with tree files. The file zip.csv is the tree of the column zip.
     hierarchy : dict of column to path, rule or list of rows
-        Tree of one column: a file with lines value;level1;...;* or a rule: prefix:3,2 or interval:5,10.
+        Tree of a column: a file (lines value;level1;...;*) or a rule: prefix:3,2, interval:5,10, date, order, rare,
+        flat.
     type : dict of column to str, default detected
-        Type of a column: integer, decimal, boolean, date, timestamp or text.
+        Type: integer, decimal, boolean (yes/no), date, timestamp (date and time) or text. Repeat for more columns.
     format : dict of column to str, default detected
-        How dates are written.
+        How dates of a column are written, from DD, MM or MON, and YYYY. Repeat for more.
     missing : str or list of str
-        Text that means a missing value, in addition to the empty cell.
+        Text that means a missing value, in addition to the empty cell. Repeat for more.
     encoding : str
         Encoding of a text file. Default: UTF-8; UTF-16 is detected.
     statistic : dict of column to {'range', 'mean', 'both'}, default range
-        Publish a number's range, its mean in the group, or both.
+        For a number: publish its range, its mean in the group (as COL.mean), or both. Repeat for more.
     ranges : {'tight', 'grid'}, default tight
-        Ranges begin and end at values of the group (tight), or at multiples of a step (grid).
+        Ranges begin and end at values of people in the group (tight), or at multiples of a step (grid).
     step : dict of column to float
-        With ranges grid: the step of one column. Default: 5 for integers, 1 for decimals, months for dates.
-    keep_order : bool
-        Keep the order of the rows. Without it kohort shuffles them.
+        With ranges grid: the step of a column of numbers. Repeat for more. Default: 5 for integers, 1 for decimals.
+    keep_order : bool, default False
+        Keep the order of the rows, which may reveal who is who. Without it kohort shuffles them.
     engine : {'auto', 'memory', 'disk', 'spark'}, default auto
         Where to process rows. With auto: in memory if the table fits, else on disk.
-    memory : str, default 2GiB
-        Memory limit. Larger tables are processed on disk within this limit.
+    memory : str or int, default 2GiB
+        Memory limit, at least 512MiB. Tables that need more are processed on disk within this limit.
     master : str
-        Spark master to start a session on: local[4] or spark://host:7077. Default: as Spark is set up.
+        For Spark: the master to start a session on, such as local[4] or spark://host:7077. Default: as Spark is set
+        up.
     threads : int, default all cores
         Threads to use.
 

@@ -36,7 +36,9 @@ def test_help_all_lists_every_flag_once(name):
     text = shown(name, "--help-all")
     flags = [flag for flag in cli.group.commands[name].params if isinstance(flag, Flag)]
     assert sorted(listed(text)) == sorted(flag.opts[-1] if flag.opts[-1].startswith("--") else flag.opts[0] for flag in flags)
-    titles = [section for section in SECTIONS if any(flag.section == section for flag in flags)]
+    command = cli.group.commands[name]
+    assert isinstance(command, SectionedCommand)
+    titles = [command.titles.get(section, section) for section in SECTIONS if any(flag.section == section for flag in flags)]
     assert re.findall(r"^([A-Z][a-z ]+):$", text, re.MULTILINE)[: len(titles)] == titles
 
 

@@ -48,7 +48,7 @@ Examples, in the folder that `make demo` leaves (cd kohort-demo):
     "-o", "--output", required=True, type=LOCATION, metavar="OUTPUT", section=WHAT_TO_PUBLISH, first=True,
     help="File to write: .csv, .tsv (also .gz, .zst), .parquet or .arrow. Spark writes a folder.",
 )  # fmt: skip
-@job_flags
+@job_flags({})
 @setting("allow", multiple=True, callback=names)
 @promise_flags
 @setting("suppress", type=float)
@@ -70,7 +70,7 @@ Examples, in the folder that `make demo` leaves (cd kohort-demo):
 @setting("keep_order", is_flag=True, default=None)
 @flag(
     "--save-job", type=PATH, metavar="FILE", section=OUTPUT, first=True,
-    help="Save all settings and the seed as TOML or JSON. The same job makes the same release again.",
+    help="Save all settings and the seed as TOML or JSON. The saved job makes the same rows again.",
 )  # fmt: skip
 @flag(
     "--explain", type=PATH, metavar="F.JSON", section=OUTPUT,
@@ -92,7 +92,7 @@ def anonymize(
     force: bool,
     **settings: Any,
 ) -> None:
-    """Anonymize a table so that every row is identical to at least k-1 others.
+    """Anonymize a table so that every row is identical to at least k-1 others in the columns that other people may know.
 
     kohort writes OUTPUT only if the written file passes its audit. Every column of INPUT needs a role.
     """

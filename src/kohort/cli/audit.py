@@ -13,11 +13,21 @@ from kohort.cli.options import JSON, PATH, job_flags, promise_flags, value_flags
 from kohort.cli.process import say, watched_run
 from kohort.cli.sections import SectionedCommand, flag, setting
 from kohort.cli.verdict import print_audit
-from kohort.schema.setting_texts import OUTPUT
+from kohort.schema.setting_texts import OUTPUT, WHAT_TO_PUBLISH
 
 if TYPE_CHECKING:
     from kohort.auditor import Evidence
 
+
+ROLES = {
+    "quasi": "Columns that other people may know (quasi-identifiers). Groups are the rows that are equal in them.",
+    "sensitive": "Columns that nobody should learn about a person. The audit reports what groups reveal about them.",
+    "identifier": "Columns that identify a person. The audit fails if FILE contains one.",
+    "unit": "Column with one value for each person, which a release must not contain. Without it the audit cannot count people.",
+    "other": "Columns that are neither known to others nor sensitive.",
+    "drop": "Columns that must not be published. The audit fails if FILE contains one.",
+}
+"""What roles mean for an audit."""
 
 EXAMPLES = """\b
 Examples, in the folder that `make demo` leaves (cd kohort-demo):
@@ -28,10 +38,14 @@ Examples, in the folder that `make demo` leaves (cd kohort-demo):
 
 
 @click.command(
-    cls=SectionedCommand, short_help="Check whether a file is k-anonymous.", epilog=EXAMPLES, options_metavar="[FLAGS]"
+    cls=SectionedCommand,
+    titles={WHAT_TO_PUBLISH: "Columns"},
+    short_help="Check whether a file is k-anonymous.",
+    epilog=EXAMPLES,
+    options_metavar="[FLAGS]",
 )
 @click.argument("release", metavar="FILE", type=PATH)
-@job_flags
+@job_flags(ROLES)
 @promise_flags
 @value_flags
 @flag(
@@ -55,9 +69,10 @@ def audit(
     force: bool,
     **settings: Any,
 ) -> None:
-    """Check whether FILE is k-anonymous, whatever tool made it. The exit code is 1 if it is not.
+    """Check whether FILE is k-anonymous and keeps its other promises, whatever tool made it.
 
-    With --sensitive, kohort also reports what a group reveals about the sensitive values of its people.
+    The exit code is 1 if a check fails. Columns without a role are not checked. With --sensitive, kohort also reports what groups
+    reveal, and names sensitive values that at least k rows have.
     """
     from kohort import api
     from kohort.job.job import Job

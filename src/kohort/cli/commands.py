@@ -18,8 +18,8 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 EXIT_CODES = """\b
 Exit codes:
-  0    done; for anonymize and audit: the promise is kept
-  1    the promise cannot be kept, or the audit failed; nothing is written
+  0    done; for anonymize and audit: no check failed
+  1    the promise cannot be kept, or the audit failed; no release is written
   2    the request is wrong: a setting, a file or a column
   3    the machine failed: disk or memory full, or a component is missing
   130  interrupted

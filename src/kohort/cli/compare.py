@@ -21,10 +21,16 @@ Examples, in the folder that `make demo` leaves (cd kohort-demo):
 @click.command(short_help="Compare methods on a table.", epilog=COMPARE_EXAMPLES, options_metavar="-o FOLDER [FLAGS]")
 @click.argument("source", metavar="INPUT", type=PATH)
 @click.option(
-    "-o", "--output", "folder", required=True, type=PATH, metavar="FOLDER", help="Folder for a page, a CSV file and a JSON file."
+    "-o",
+    "--output",
+    "folder",
+    required=True,
+    type=PATH,
+    metavar="FOLDER",
+    help="Folder to write: comparison.html, a CSV file and a JSON file.",
 )
 @click.option("--job", "job_file", required=True, type=PATH, metavar="FILE", help="Job file (TOML or JSON) with settings.")
-@click.option("--k", "ks", required=True, metavar="5,10,25", help="Every k to try.")
+@click.option("--k", "ks", required=True, metavar="5,10,25", help="Values of k to try, instead of the k of the job.")
 @click.option(
     "--methods",
     multiple=True,
@@ -36,17 +42,17 @@ Examples, in the folder that `make demo` leaves (cd kohort-demo):
 @click.option(
     "--workload", type=PATH, metavar="FILE", help="Queries (TOML) to answer from each release. [default: 200 random queries]"
 )
-@click.option("--seed", type=int, metavar="7", help="Start of the random numbers. [default: 0]")
+@click.option("--seed", type=int, metavar="7", help="Start of the random choices. [default: that of the job, else 0]")
 @click.option("--threads", type=int, metavar="N", help="Threads to use. [default: all cores]")
-@click.option("--force", is_flag=True, help="Start again even if the folder holds another comparison.")
+@click.option("--force", is_flag=True, help="Delete the results of another comparison in the folder and start again.")
 @JSON
 def compare(
     source: Path, folder: Path, job_file: Path, ks: str, methods: list[str] | None, models: str | None,
     force: bool, as_json: bool, **settings: Any,
 ) -> None:  # fmt: skip
-    """Run several methods on INPUT for every k, compare detail lost, time, group sizes and query errors, and recommend one.
+    """Run several methods on INPUT for every k; compare detail lost, time, group sizes and query errors; recommend one.
 
-    A comparison that was stopped continues when you run the same command again. Only figures are written, no rows.
+    A comparison that was stopped continues when you run the same command again. It writes numbers and charts, no rows of the table.
     """
     from kohort import api
     from kohort.job.job import Job

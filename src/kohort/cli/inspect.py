@@ -23,9 +23,18 @@ Examples, in the folder that `make demo` leaves (cd kohort-demo):
 @click.command(short_help="Examine a table and draft a job.", epilog=INSPECT_EXAMPLES)
 @click.argument("source", metavar="INPUT", type=PATH)
 @click.option(
-    "-o", "--output", type=PATH, metavar="JOB.TOML", help="Write a job with comments. It runs as it is, but review it first."
+    "-o",
+    "--output",
+    type=PATH,
+    metavar="JOB.TOML",
+    help="Write the suggestions as a job file, with the reasons as comments. Check every role before you use it.",
 )
-@click.option("--trees", type=PATH, metavar="DIR", help="Write a tree file for each column that needs one into this folder.")
+@click.option(
+    "--trees",
+    type=PATH,
+    metavar="DIR",
+    help="Write tree files for columns that can have a tree. They contain the values of the table.",
+)
 @setting("missing", multiple=True)
 @setting("encoding")
 @click.option("--force", is_flag=True, help="Replace the job and the trees if they exist.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -104,14 +104,16 @@ def with_flags(*flags: Callable[..., Any]) -> Callable[..., Any]:
     return decorate
 
 
-job_flags = with_flags(
-    flag(
-        "--job", "job_file", type=PATH, metavar="FILE", section=WHAT_TO_PUBLISH, first=True,
-        help="Job file (TOML or JSON) with settings. Flags change them.",
-    ),
-    *(setting(role, multiple=True, callback=names, first=role != "unit") for role in ROLE_FLAGS),
-)  # fmt: skip
-"""Which columns have which role."""
+def job_flags(texts: Mapping[str, str]) -> Callable[..., Any]:
+    """Return a decorator that adds `--job` and a flag for each role. `texts` replaces the words of some roles."""
+    return with_flags(
+        flag(
+            "--job", "job_file", type=PATH, metavar="FILE", section=WHAT_TO_PUBLISH, first=True,
+            help="Job file: a text file (TOML or JSON) with settings. A flag replaces the setting of the file for this run.",
+        ),
+        *(setting(role, multiple=True, callback=names, first=role != "unit", text=texts.get(role)) for role in ROLE_FLAGS),
+    )  # fmt: skip
+
 
 promise_flags = with_flags(
     setting("preset", first=True),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -23,9 +23,10 @@ class Flag(click.Option):
 class SectionedCommand(click.Command):
     """A command whose `--help` is one screen, and whose `--help-all` lists every flag by section."""
 
-    def __init__(self, *args: Any, appendix: str = "", **kwargs: Any) -> None:
+    def __init__(self, *args: Any, appendix: str = "", titles: Mapping[str, str] | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.appendix = appendix  # text after the sections of `--help-all`
+        self.titles = titles or {}  # titles of sections that this command calls otherwise
         text = "Show every flag, in sections."
         self.params.append(
             click.Option(["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_show_all, help=text)
@@ -38,10 +39,10 @@ class SectionedCommand(click.Command):
             _write(ctx, formatter, "Most used", first)
             more = len(flags) - len(first)
             formatter.write_paragraph()
-            formatter.write_text(f"{more} more flags: kohort {self.name} --help-all")
+            formatter.write_text(f"-h, --help shows this page. {more} more flags: kohort {self.name} --help-all")
             return
         for section in SECTIONS:
-            _write(ctx, formatter, section, [flag for flag in flags if flag.section == section])
+            _write(ctx, formatter, self.titles.get(section, section), [flag for flag in flags if flag.section == section])
         if self.appendix:
             formatter.write_paragraph()
             formatter.write_text(self.appendix)
@@ -71,9 +72,9 @@ def flag(*names: str, help: str, section: str, first: bool = False, **arguments:
     return click.option(*names, cls=Flag, help=help, section=section, first=first, **arguments)
 
 
-def setting(name: str, *, first: bool = False, **arguments: Any) -> Callable[..., Any]:
-    """Return a decorator that adds the flag of a setting, with the words of `kohort.schema.setting_texts`."""
+def setting(name: str, *, first: bool = False, text: str | None = None, **arguments: Any) -> Callable[..., Any]:
+    """Return a decorator that adds the flag of a setting, with the words of `kohort.schema.setting_texts` or others."""
     found = SETTINGS[name]
     if found.example:
         arguments.setdefault("metavar", found.example)
-    return flag(found.flag, help=found.line, section=found.section, first=first, **arguments)
+    return flag(found.flag, help=text or found.line, section=found.section, first=first, **arguments)

@@ -21,9 +21,8 @@ SEVERITY = {"fail": 0, "not run": 1, "warn": 2, "pass": 3}
 
 def print_release(release: Release, *, saved: Path | None) -> None:
     """Print the result of `kohort anonymize`. `saved` is the file of `--save-job`."""
-    unit = ("person", "people") if release.job.names("unit") else ("row", "rows")
-    _print_kept(release.evidence, str(release.output), release.job, counted(release.evidence.k, *unit))
-    for line in (*_loss(release), f"Next: {_next_step(release, saved)}"):
+    _print_kept(release.evidence, str(release.output), release.job, counted(release.evidence.k, *_unit(release.job)))
+    for line in (*_loss(release), *_next_step(release, saved)):
         say(line)
     say("\nDetail lost by column:")
     longest = max(map(len, release.loss.per_column), default=0)
@@ -43,19 +42,17 @@ def print_audit(evidence: Evidence, file: str, job: Job) -> None:
     from kohort.report.homogeneity_text import lines
 
     if evidence.passed:
-        _print_kept(evidence, file, job, f"{evidence.k:,}")
-        say(
-            "Next: read below what groups reveal about sensitive columns."
-            if evidence.homogeneity
-            else "Next: name the sensitive columns (--sensitive) to see what groups reveal about them."
-        )
+        _print_kept(evidence, file, job, counted(evidence.k, *_unit(job)))
+        for line in _revealed(evidence):
+            say(line)
     else:
         failed = evidence.failures()
         names = ", ".join(check.name for check in failed)
         say(f"The promise is NOT kept: {file} fails {len(failed)} of {counted(len(evidence.checks), 'check')} ({names}).")
         rows, groups = counted(evidence.rows, "row"), counted(evidence.classes, "group")
-        say(f"It has {rows} in {groups}. The smallest group has {evidence.k:,}; k = {job.promise.k} is promised.")
-        say("Next: do not publish this file. Make a release that keeps the promise with `kohort anonymize`.")
+        say(f"It has {rows} in {groups}. The smallest group has {counted(evidence.k, *_unit(job))}; k is {job.promise.k}.")
+        _print_not_checked(evidence)
+        say("Next: do not publish this file. Make a release from the original table with `kohort anonymize`.")
     say("\nChecks:")
     _print_checks(evidence.checks)
     for line in lines(evidence):
@@ -65,9 +62,36 @@ def print_audit(evidence: Evidence, file: str, job: Job) -> None:
 def _print_kept(evidence: Evidence, file: str, job: Job, least: str) -> None:
     groups = f"{counted(evidence.rows, 'row')} in {counted(evidence.classes, 'group')} of at least {least}"
     say(f"The promise is kept ({_promises(job)}): {file} has {groups}.")
+    _print_not_checked(evidence)
+
+
+def _unit(job: Job) -> tuple[str, str]:
+    """Return what groups are counted in, as a noun and its plural."""
+    return ("person", "people") if job.names("unit") else ("row", "rows")
+
+
+def _print_not_checked(evidence: Evidence) -> None:
     not_run = [check.name for check in evidence.checks if check.verdict == "not run"]
     if not_run:
         say(f"Not checked: {', '.join(not_run)}. The reasons are below.")
+    undeclared = next((check.found for check in evidence.checks if check.name == "undeclared"), 0)
+    if isinstance(undeclared, int) and undeclared:
+        say(f"Not checked: {counted(undeclared, 'column')} without a role. Give each one a role (--quasi, --other, ...) first.")
+
+
+def _revealed(evidence: Evidence) -> Iterable[str]:
+    """Return the sensitive columns that groups reveal, and what to do next."""
+    revealed = [found for found in evidence.homogeneity if found.alike_classes]
+    for found in revealed:
+        rows = counted(round(found.alike_share * evidence.rows), "row")
+        groups = counted(found.alike_classes, "group")
+        yield f"But {groups} reveal {found.column} of {rows}: all rows of such a group have the same value."
+    if revealed:
+        yield "Next: do not publish yet. Anonymize the original again and promise more, such as --l 2. Details are below."
+    elif evidence.homogeneity:
+        yield "Next: read below what groups reveal about sensitive columns."
+    else:
+        yield "Next: name the sensitive columns (--sensitive) to see what groups reveal about them."
 
 
 def _promises(job: Job) -> str:
@@ -86,22 +110,25 @@ def _loss(release: Release) -> Iterable[str]:
     suppressed, rows = release.summary()["suppressed"], len(release.labels)
     if suppressed:
         limit = f"{percent(suppressed / rows)}; the limit is {percent(release.job.suppress)}"
-        what = "published as one group of *" if release.kept_suppressed else "dropped"
-        yield f"{suppressed:,} of {counted(rows, 'row')} were suppressed and {what} ({limit})."
+        what = "published as one group of *" if release.kept_suppressed else "left out"
+        yield f"{suppressed:,} of {counted(rows, 'row')} were suppressed: {what} ({limit})."
         if release.job.suppressed == "star" and not release.kept_suppressed:
-            yield "They were dropped because one group of * would not keep the promise."
+            yield "They were left out because one group of * would not keep the promise."
 
 
-def _next_step(release: Release, saved: Path | None) -> str:
+def _next_step(release: Release, saved: Path | None) -> Iterable[str]:
     job = release.job
     if release.evidence.classes == 1 and release.loss.leaf > LITTLE_LEFT:
-        distance = " For t on numbers, --t-distance ordered loses less." if job.promise.t is not None else ""
-        return f"promise less. Only one group of all rows keeps this promise, so almost no detail is left.{distance}"
-    again = _audit_command(release, saved) or "kohort audit, after you saved the job (--save-job)"
-    open_columns = [name for name, promise in job.sensitive_promises().items() if not promise.requested]
-    if open_columns:
-        return f"k alone does not protect {', '.join(open_columns)}: a whole group may share one value. See it with: {again}"
-    return f"check the file again at any time with: {again}"
+        yield "Only one group of all rows keeps this promise, so almost no detail is left."
+        yield "Next: promise less." + (" For t on numbers, try --t-distance ordered." if job.promise.t is not None else "")
+        return
+    again = _audit_command(release, saved) or "kohort audit, with the job that --save-job saves"
+    unprotected = [name for name, promise in job.sensitive_promises().items() if not promise.requested]
+    if unprotected:
+        yield f"k alone does not protect {', '.join(unprotected)}: all rows of a group may have the same value."
+        yield f"Next: see what groups reveal with: {again}"
+    else:
+        yield f"Next: check the file again at any time with: {again}"
 
 
 def _audit_command(release: Release, saved: Path | None) -> str:

@@ -19,9 +19,9 @@ TOO_DEEP = "The job is nested too deeply. Settings are at the top level, in [pro
 def require_job_file(file: Path, force: bool, suffixes: tuple[str, ...] = (".toml", ".json")) -> None:
     """Refuse, before the run starts, a job file that would replace another file or that kohort could not read again."""
     if file.suffix not in suffixes:
-        raise RequestError(f"kohort saves jobs as {' or '.join(suffixes)}. Change the ending of {file.name!r}.")
+        raise RequestError(f"kohort saves this job as a {' or '.join(suffixes)} file. Change the ending of {file.name!r}.")
     if not file.parent.is_dir():
-        raise RequestError(f"The folder {file.parent} does not exist. Create it first.")
+        raise RequestError(f"There is no folder {str(file.parent)!r}. Create it first.")
     if os.path.lexists(file) and not force:
         raise RequestError(f"{file} exists already. Choose another name, or replace it with force (--force).")
 
@@ -31,7 +31,11 @@ def read_job_file(file: Path) -> dict[str, Any]:
     try:
         text = file.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise RequestError(f"kohort cannot read the job file {file}: {error.strerror}.") from None
+        if isinstance(error, FileNotFoundError):
+            raise RequestError(
+                f"There is no job file {str(file)!r}. Check the name and the folder, or draft a job with `kohort inspect`."
+            ) from None
+        raise RequestError(f"kohort cannot read the job file {str(file)!r}: {error.strerror}.") from None
     except UnicodeDecodeError:
         raise RequestError(f"The job file {file} is not UTF-8 text. Save it as UTF-8.") from None
     except ValueError:
@@ -45,7 +49,9 @@ def parsed(text: str, loads: Any, syntax: str, name: str = "The job") -> dict[st
     try:
         parsed = loads(text)
     except ValueError as error:
-        raise RequestError(f"{name} is not valid {syntax}: {error}") from None
+        raise RequestError(
+            f"{name} is not valid {syntax}: {str(error).rstrip('.')}. Correct this line. Text must be in double quotes."
+        ) from None
     except RecursionError:
         raise RequestError(TOO_DEEP) from None
     if not isinstance(parsed, dict):

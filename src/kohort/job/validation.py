@@ -113,7 +113,7 @@ def column_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
         {name: column for name, column in columns.items() if isinstance(column, Mapping)} if isinstance(columns, dict) else {}
     )
     if not any(column.get("role") == "quasi" for column in requested.values()):
-        yield "No quasi-identifier is given. Name the columns that other people may know with quasi (--quasi age,sex)."
+        yield "No quasi-identifier is given. Use quasi (--quasi age,sex) to list the columns that other people may know."
     for name, column in requested.items():
         role = column.get("role")
         given = [setting for setting in QUASI_ONLY if setting in column]
@@ -126,7 +126,8 @@ def column_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
             yield f"Column {name!r} has the role {role}. Only columns with the role other can have allow."
     units = [name for name, column in requested.items() if column.get("role") == "unit"]
     if len(units) > 1:
-        yield f"{len(units)} columns have the role unit: {listed(units)}. Only one column can tell people apart."
+        one = "Only one column can have it. Give the others the role identifier or drop."
+        yield f"{len(units)} columns have the role unit: {listed(units)}. {one}"
 
 
 def promise_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
