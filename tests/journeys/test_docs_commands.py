@@ -6,13 +6,15 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
 from kohort.cli.commands import group
-from tests.command_line import Kohort
+from tests.command_line import Kohort, Ran
+from tests.spark_cluster import require_spark
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -44,13 +46,20 @@ def in_demo_folder(demo_folder: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     return tmp_path / "kohort-demo"
 
 
+def on_spark(words: list[str]) -> Ran:
+    """Run a command that starts Spark in a separate process, because a process can have only one session."""
+    require_spark()
+    ran = subprocess.run([sys.executable, "-m", "kohort", *words], capture_output=True, text=True, check=False)
+    return Ran(ran.returncode, ran.stdout, ran.stderr)
+
+
 def check(command: str, kohort: Kohort) -> None:
     """Run a command of ours; check that what another names exists. `kohort ... || ...` must fail, all others must not."""
     words = shlex.split(command, comments=True)
     if words[0] == "kohort":
         fails = "||" in words
         end = next((at for at, word in enumerate(words) if word in ("||", ">")), len(words))
-        ran = kohort(shlex.join(words[1:end]))
+        ran = on_spark(words[1:end]) if "--master" in words else kohort(shlex.join(words[1:end]))
         assert (ran.code != 0) == fails, (command, ran.err)
         if ">" in words:
             Path(words[words.index(">") + 1]).write_text(ran.out, encoding="utf-8")

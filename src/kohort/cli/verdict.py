@@ -107,7 +107,8 @@ def _loss(release: Release) -> Iterable[str]:
     most = max(lost, key=lambda name: lost[name]) if lost else None
     where = f", most in {most} ({percent(lost[most])})" if most is not None and lost[most] > 0 else ""
     yield f"{percent(release.loss.leaf)} of detail lost{where}."
-    suppressed, rows = release.summary()["suppressed"], len(release.labels)
+    suppressed = release.summary()["suppressed"]
+    rows = release.evidence.rows + (0 if release.kept_suppressed else suppressed)
     if suppressed:
         limit = f"{percent(suppressed / rows)}; the limit is {percent(release.job.suppress)}"
         what = "published as one group of *" if release.kept_suppressed else "left out"
