@@ -24,14 +24,14 @@ def test_command_line_output(kohort, tmp_path):
     text = ran.out[ran.out.index("Column 'disease'") :].splitlines()
     assert text == [
         "Column 'disease': no group reveals the value. Each of the 2 groups has at least 2 different values.",
-        "  Best guess for a person whose group is known: right for up to 66.7 % of the group.",
-        "  Best guess without the groups: right for 66.7 % of all rows.",
-        "  Largest share of each value in any one group (alpha), from 33.3 % to 66.7 %:",
+        "  In the worst group, 66.7 % of the rows have the same value.",
+        "  In the whole table, the most frequent value has 66.7 % of the rows.",
+        "  For each value, its share in the group where it is most frequent (alpha), from 33.3 % to 66.7 %:",
         "      66.7 %       60 rows  flu",
         "      33.3 %       30 rows  hiv",
         "  Groups with only one value: 0 found, less than 0.001 expected by chance.",
-        "  Expected if all values were equally frequent: less than 0.001.",
-        "  Expected by the formula of Mohapatra and Patra (n = 90 rows, k = 45, K = 2 values): less than 0.001.",
+        "  For comparison: less than 0.001 expected if all values were equally frequent; less than 0.001 by the formula of "
+        "Mohapatra and Patra (n = 90 rows, k = 45, K = 2 values).",
     ]
     assert "homogeneity" in json.loads(kohort("audit patients.csv --quasi sex --k 2 --json").out)
     assert list(tmp_path.iterdir()) == [tmp_path / "patients.csv"]
@@ -69,7 +69,7 @@ def test_notebook_shows_the_same_text():
     for name in ("Column 'DISEASE'", "Column '<b>'", "Columns 'DISEASE', '<b>' together"):
         assert any(text.startswith(f"{name}: no group reveals") for text in texts)
     assert "Largest share of each value in any one group (alpha), 50.0 %:" in texts
-    assert "Best guess without the groups: right for 41.7 % of all rows." in texts
+    assert "In the whole table, the most frequent value has 41.7 % of the rows." in texts
 
 
 WRONG = {

@@ -53,8 +53,8 @@ def answer(found: Homogeneity | JointHomogeneity) -> list[str]:
         if groups == 1:
             sentences = [f"{name}: the only group does not reveal the value. It has at least 2 different values."]
     if isinstance(found, Homogeneity):
-        sentences.append(f"Best guess for a person whose group is known: right for up to {percent(found.max)} of the group.")
-    sentences.append(f"Best guess without the groups: right for {percent(found.base_rate)} of all rows.")
+        sentences.append(f"In the worst group, {percent(found.max)} of the rows have the same value.")
+    sentences.append(f"In the whole table, the most frequent value has {percent(found.base_rate)} of the rows.")
     return [*sentences, *remedy(found)]
 
 
@@ -78,15 +78,15 @@ def expectation(found: Homogeneity | JointHomogeneity) -> list[str]:
     given = f"n = {counted(se.rows, 'row')}, k = {se.k:,}, K = {values} {'value' if set(se.values) == {1} else 'values'}"
     return [
         f"Groups with only one value: {se.observed:,} found, {number(se.predicted)} expected by chance.",
-        f"Expected if all values were equally frequent: {number(se.unequal)}.",
-        f"Expected by the formula of Mohapatra and Patra ({given}): {number(se.formula)}.",
+        f"For comparison: {number(se.unequal)} expected if all values were equally frequent; {number(se.formula)} by the formula of "
+        f"Mohapatra and Patra ({given}).",
     ]
 
 
 def shares_title(found: Homogeneity) -> str:
     """Return the heading of the list of shares."""
     shares = percent(found.max) if found.max == found.min else f"from {percent(found.min)} to {percent(found.max)}"
-    return f"Largest share of each value in any one group (alpha), {shares}:"
+    return f"For each value, its share in the group where it is most frequent (alpha), {shares}:"
 
 
 def listed(found: Homogeneity) -> tuple[Alpha, ...]:
