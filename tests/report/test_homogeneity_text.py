@@ -30,8 +30,8 @@ def test_command_line_output(kohort, tmp_path):
         "      66.7 %       60 rows  flu",
         "      33.3 %       30 rows  hiv",
         "  Groups with only one value: 0 found, less than 0.001 expected by chance.",
-        "  For comparison: less than 0.001 expected if all values were equally frequent; less than 0.001 by the formula of "
-        "Mohapatra and Patra (n = 90 rows, k = 45, K = 2 values).",
+        "  If all values were equally frequent: less than 0.001 expected. "
+        + "By the formula of Mohapatra and Patra (n = 90 rows, k = 45, K = 2 values): less than 0.001.",
     ]
     assert "homogeneity" in json.loads(kohort("audit patients.csv --quasi sex --k 2 --json").out)
     assert list(tmp_path.iterdir()) == [tmp_path / "patients.csv"]
@@ -68,7 +68,7 @@ def test_notebook_shows_the_same_text():
     assert {"Brain Cancer", "50.0 %"} <= set(texts)
     for name in ("Column 'DISEASE'", "Column '<b>'", "Columns 'DISEASE', '<b>' together"):
         assert any(text.startswith(f"{name}: no group reveals") for text in texts)
-    assert "Largest share of each value in any one group (alpha), 50.0 %:" in texts
+    assert "For each value, its share in the group where it is most frequent (alpha), 50.0 %:" in texts
     assert "In the whole table, the most frequent value has 41.7 % of the rows." in texts
 
 
