@@ -30,8 +30,8 @@ def test_command_line_output(kohort, tmp_path):
         "      66.7 %       60 rows  flu",
         "      33.3 %       30 rows  hiv",
         "  Groups with only one value: 0 found, less than 0.001 expected by chance.",
-        "  If all values were equally frequent: less than 0.001 expected. "
-        + "By the formula of Mohapatra and Patra (n = 90 rows, k = 45, K = 2 values): less than 0.001.",
+        "  If all values were equally frequent: less than 0.001 expected.",
+        "  By the formula of Mohapatra and Patra (n = 90 rows, k = 45, K = 2 values): less than 0.001 expected.",
     ]
     assert "homogeneity" in json.loads(kohort("audit patients.csv --quasi sex --k 2 --json").out)
     assert list(tmp_path.iterdir()) == [tmp_path / "patients.csv"]

@@ -78,8 +78,8 @@ def expectation(found: Homogeneity | JointHomogeneity) -> list[str]:
     given = f"n = {counted(se.rows, 'row')}, k = {se.k:,}, K = {values} {'value' if set(se.values) == {1} else 'values'}"
     return [
         f"Groups with only one value: {se.observed:,} found, {number(se.predicted)} expected by chance.",
-        f"If all values were equally frequent: {number(se.unequal)} expected. "
-        + f"By the formula of Mohapatra and Patra ({given}): {number(se.formula)}.",
+        f"If all values were equally frequent: {number(se.unequal)} expected.",
+        f"By the formula of Mohapatra and Patra ({given}): {number(se.formula)} expected.",
     ]
 
 
