@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 
+CLOSE = 0.8  # names are suggested only above this similarity; a wrong suggestion confuses more than none
+
 
 class KohortError(Exception):
     """Base class of all errors that kohort raises on purpose.
@@ -139,9 +141,13 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a sentence that names the closest known name, or an empty text."""
+    """Return a sentence that names the closest known name, or an empty text if none is close.
+
+    >>> did_you_mean("birthdate", ["birth_date", "sex"]), did_you_mean("income", ["name", "sex"])
+    (" Did you mean 'birth_date'?", '')
+    """
     folded = {candidate.casefold(): candidate for candidate in known}
-    match = get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
+    match = get_close_matches(name.casefold(), folded, n=1, cutoff=CLOSE)
     return f" Did you mean {folded[match[0]]!r}?" if match else ""
 
 

@@ -1,6 +1,8 @@
-"""Numbers as people read them, the same in messages, charts and pages."""
+"""Numbers and names as people read them, the same in messages, charts and pages."""
 
 from __future__ import annotations
+
+from typing import Any
 
 
 def percent(share: float) -> str:
@@ -23,3 +25,22 @@ def counted(number: int, one: str, several: str | None = None) -> str:
     ('1 row', '12,000 rows', '2 people')
     """
     return f"{number:,} {one if number == 1 else several or one + 's'}"
+
+
+def row_number(index: int) -> str:
+    """Return the number of a row for a message. Spreadsheets count the header as row 1, so the message says what is counted.
+
+    >>> row_number(0), row_number(1999)
+    ('row 1 (not counting the header)', 'row 2,000 (not counting the header)')
+    """
+    return f"row {index + 1:,} (not counting the header)"
+
+
+def quoted(path: Any) -> str:
+    """Return the name of a file or folder in quotes, for a message.
+
+    >>> from pathlib import Path
+    >>> quoted(Path("trees") / "sex.csv")
+    "'trees/sex.csv'"
+    """
+    return repr(str(path))

@@ -69,19 +69,35 @@ def require_clear_message(error: KohortError, words) -> None:
     assert not re.search("gout|mumps|ebola|quack|shaman", message), message
 
 
-@pytest.mark.parametrize("requested", [{"l": 9}, {"alpha": 0.1}, {"entropy_l": 9}, {"k": 41}])
+@pytest.mark.parametrize("requested", [{"l": 9}, {"alpha": 0.1}, {"entropy_l": 9}])
 def test_advice_of_the_error_is_the_strongest_possible_promise(requested):
     """The advised setting works, and no stronger setting does."""
     name = next(iter(requested))
     with pytest.raises(PromiseError) as caught:
         kohort.anonymize(WARD, **{**ROLES, **requested})
-    advised = re.search(rf"Set {name}(?:=| to )(\d+(?:\.\d+)?) or", str(caught.value))
+    advised = re.search(rf"Set {name} to (\d+(?:\.\d+)?) or", str(caught.value))
     assert advised, str(caught.value)
     strongest = float(advised[1]) if name in ("alpha", "entropy_l") else int(advised[1])
     assert kohort.anonymize(WARD, **{**ROLES, name: strongest}).evidence.passed
-    stronger = {"l": strongest + 1, "k": strongest + 1, "alpha": strongest - 0.01, "entropy_l": strongest + 0.01}[name]
+    stronger = {"l": strongest + 1, "alpha": strongest - 0.01, "entropy_l": strongest + 0.01}[name]
     with pytest.raises(PromiseError):
         kohort.anonymize(WARD, **{**ROLES, name: stronger})
+
+
+@pytest.mark.parametrize(("rows", "advice"), [(40, "example 5 (--k 5), "), (6, "example 3 (--k 3), "), (3, "Add more rows.")])
+def test_advice_for_a_k_larger_than_the_table_is_not_one_group_of_all_rows(rows, advice):
+    with pytest.raises(PromiseError) as caught:
+        kohort.anonymize(WARD.slice(0, rows), **{**ROLES, "k": 41})
+    assert advice in str(caught.value)
+    assert (f"With k={rows} all rows would be one group." in str(caught.value)) == (rows > 3)
+
+
+def test_advice_for_recursive_l_is_an_example_that_works():
+    with pytest.raises(PromiseError) as caught:
+        kohort.anonymize(WARD, **ROLES, recursive_l=(2, 0.5))
+    advised = re.search(r"second number, c, to more than 1, for example --recursive-l (\S+)\.", str(caught.value))
+    assert advised, str(caught.value)
+    assert kohort.anonymize(WARD, **ROLES, recursive_l=advised[1]).evidence.passed
 
 
 def test_nothing_is_written_if_a_promise_cannot_be_kept(tmp_path):

@@ -84,12 +84,12 @@ def test_declared_types():
 @pytest.mark.parametrize(
     ("values", "kind", "message"),
     [
-        (["1", RARE, RARE], "integer", "2 value.s. are not whole numbers, the first at row 2"),
-        (["1", "2", "1.5"], "integer", "1 value.s. are not whole numbers"),
-        ([1.0, 2.5], "integer", "1 value.s. are not whole numbers, the first at row 2"),
+        (["1", RARE, RARE], "integer", "in 2 rows the value is not a whole number, the first at row 2"),
+        (["1", "2", "1.5"], "integer", "in 1 row the value is not a whole number"),
+        ([1.0, 2.5], "integer", "in 1 row the value is not a whole number, the first at row 2"),
         (["1", "0x10"], "decimal", "the first at row 2"),
-        (["1", "1e999"], "decimal", "1 value.s. are infinite, the first at row 2"),
-        ([1.0, float("-inf")], None, "1 value.s. are infinite, the first at row 2"),
+        (["1", "1e999"], "decimal", "in 1 row the value is infinite, the first at row 2"),
+        ([1.0, float("-inf")], None, "in 1 row the value is infinite, the first at row 2"),
         ([True, False], "integer", "cannot be read as integer"),
         ([[1], [2]], None, "cannot be compared as text or numbers"),
         ([RARE.encode()] * 2, None, "cannot be compared as text or numbers"),
@@ -112,7 +112,9 @@ def test_error_lists_every_failing_column():
 
 def test_values_that_are_not_in_the_tree():
     tree = {"q": [["a", "*"], ["b", "*"]]}
-    with pytest.raises(RequestError, match=r"2 distinct value\(s\) in 3 row\(s\) .* the first at row 3") as caught:
+    with pytest.raises(
+        RequestError, match=r"2 distinct values, found in 3 rows, the first at row 3 \(not counting the header\)"
+    ) as caught:
         encode(["a", "b", RARE, "?", RARE], hierarchy=tree)
     assert RARE not in str(caught.value)
     assert decoded(encode(["a", "b", RARE, "?", None, ""], hierarchy=tree, missing=["?", RARE])) == ["a", "b"] + [None] * 4

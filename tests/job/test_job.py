@@ -142,7 +142,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "effort for datafly": ({"method": "datafly", "effort": 2}, "does not work with the method datafly"),
     "effort for mondrian-1d": ({"method": "mondrian-1d", "effort": 3}, "does not work with the method mondrian-1d"),
     "effort in words": ({"method": "datafly", "effort": "2"}, "does not work with the method datafly"),
-    "objective": ({"objective": "leave"}, "objective must be one of leaf, height, square-error, class. Did you mean 'leaf'"),
+    "objective": ({"objective": "leafs"}, "objective must be one of leaf, height, square-error, class. Did you mean 'leaf'"),
     "class without label": ({"objective": "class"}, "Set label (--label COL)"),
     "label alone": ({"label": "a"}, "label has an effect only with objective class"),
     "label and leaf": ({"objective": "leaf", "label": "a"}, "label has an effect only with objective class"),

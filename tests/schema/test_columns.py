@@ -39,12 +39,12 @@ def problems(table: pa.Table, **given) -> tuple[str, ...]:
 
 def test_message_names_columns_without_a_role():
     (message,) = problems(TABLE, quasi="age")
-    assert message.startswith("3 column(s) have no role: 'name', 'ward', 'disease'.")
+    assert message.startswith("3 columns have no role: 'name', 'ward', 'disease'.")
     many = TABLE.append_column("x", TABLE.column("age"))
     for number in range(20):
         many = many.append_column(f"c{number}", TABLE.column("age"))
     (message,) = problems(many, **ROLES)
-    assert "21 column(s)" in message
+    assert "21 columns have no role" in message
     assert message.count("'") < 20  # a long list is shortened
 
 
@@ -52,7 +52,7 @@ def test_message_about_an_unknown_column_suggests_the_nearest_name():
     messages = problems(TABLE, **{**ROLES, "quasi": ["Age", "agee"], "drop": ["age", "nothing like it"]})
     assert messages[0] == "There is no column 'Age' in the table. Did you mean 'age'?"
     assert "Did you mean 'age'" in messages[1]
-    assert "name" not in messages[2]
+    assert messages[2] == "There is no column 'nothing like it' in the table. The columns are: 'name', 'age', 'ward', 'disease'."
 
 
 def test_column_with_two_roles_is_an_error():
@@ -99,7 +99,7 @@ def test_other_column_that_may_identify_people_must_be_allowed(name, layout):
         )
     table = pa.table({"age": TABLE.column("age"), "x": column})
     (message,) = problems(table, quasi="age", other="x")
-    assert message.startswith(("Column 'x' has a unique value in", "Column 'x' contains free text"))
+    assert message.startswith(("Column 'x' has 5", "Column 'x' has 6", "Column 'x' contains free text"))
     assert "--allow x" in message
     assert not any(str(cell) in message for cell in ("k1", "broken"))
     assert kh.anonymize(table, quasi="age", other="x", allow="x").table.column_names == ["age", "x"]

@@ -112,7 +112,9 @@ def test_invalid_format_is_an_error(form):
 def test_values_that_are_not_dates_are_counted_and_not_shown():
     rare = "Xanthippe-4711"
     table = pa.table({"born": ["2019-03-07"] * 8 + [rare] * 2, "s": ["x"] * 10})
-    with pytest.raises(RequestError, match=r"2 value.s. are not dates written as YYYY-MM-DD, the first at row 9") as caught:
+    with pytest.raises(
+        RequestError, match=r"in 2 rows the value is not a date written as YYYY-MM-DD, the first at row 9 "
+    ) as caught:
         kh.anonymize(table, quasi="born", sensitive="s", k=2, type={"born": "date"})
     assert rare not in str(caught.value)
 

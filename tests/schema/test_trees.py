@@ -95,8 +95,8 @@ def test_message_about_a_wrong_tree_names_lines_and_no_values(tmp_path, name):
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(RequestError, match="UTF-8"):
         load(tmp_path, "é;*\n", "latin-1")
-    for path in (tmp_path, tmp_path / "none.csv"):
-        with pytest.raises(RequestError, match="cannot be read"):
+    for path, message in ((tmp_path, "cannot be read"), (tmp_path / "none.csv", "There is no tree file '.*none.csv'")):
+        with pytest.raises(RequestError, match=f"{message}.*--hierarchy"):
             hierarchies.load(path)
 
 

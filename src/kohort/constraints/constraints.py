@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from kohort.kernels.core.promise_rules import Rules, Tally
 
 
+EXAMPLE_K = 5  # the k that a message suggests, if the table has enough rows for two groups
+
+
 @dataclass(frozen=True, eq=False)
 class Constraints:
     """The promises for one table. Methods use it to check whether a group is valid."""
@@ -188,7 +191,11 @@ def require_possible(k: int, size: int, who: str, counts: Sequence[tuple[Sensiti
     one, who = ("row", "rows") if who == "rows" else ("person", "people")
     if 0 < size < k:
         found = f"only one {one}" if size == 1 else f"only {size:,} {who}"
-        more = f"Set k={size} or less (--k {size}), or add more {who}." if size >= 2 else f"Add more {who}."
+        smaller = min(EXAMPLE_K, size // 2)
+        more = f"Add more {who}."
+        if smaller >= 2:
+            example = f"Choose a smaller k, for example {smaller} (--k {smaller}), or add more {who}."
+            more = f"{example} With k={size} all {who} would be one group."
         problems.append(f"k={k} cannot be kept: the table has {found}, so no group can have {k}. {more}")
     for sensitive_column, of_values in counts if size else ():
         whole = TableCounts(sensitive_column.name, of_values, size, who, sensitive_column.limits)

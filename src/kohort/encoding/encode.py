@@ -26,6 +26,7 @@ from kohort.schema.tree_rules import ColumnValues, Date, Interval, Rule
 from kohort.schema.trees import flat
 from kohort.schema.type_detection import Numbers, Reading
 from kohort.tables.tables import as_text
+from kohort.wording import counted, row_number
 
 MOST_NUMBERS = 65_535
 """Up to this many distinct numbers have one code each; with 0 for missing they fill 16 bits. More numbers share codes: the codes
@@ -85,7 +86,7 @@ class Distinct:
         """Return the first row with one of the selected values, as a clause for a message."""
         if self.first_rows is None:
             return ""
-        return f", the first at row {int(self.first_rows()[:-1][those].min()) + 1}"
+        return f", the first at {row_number(int(self.first_rows()[:-1][those].min()))}"
 
     def rows(self, those: NDArray[np.bool_]) -> int:
         """Return how many rows have one of the selected values."""
@@ -213,9 +214,11 @@ def on_tree(held: Distinct, requested: Column, axis: TreeAxis) -> Coding:
     codes = np.array([code_of.get(text, -1) for text in _texts(held.values, name).to_pylist()], np.int64)
     absent = codes < 0
     if absent.any():
+        advice = "Add each to the rule in hierarchy." if axis.rule else "Add a line for each to the tree (value;wider value;*)."
         raise RequestError(
-            f"Column {name!r}: {np.count_nonzero(absent)} distinct value(s) in {held.rows(absent)} row(s) are not in "
-            f"its tree{held.where(absent)}. Add them to the tree, or set missing (--missing) if they mark missing values."
+            f"Column {name!r}: its tree does not contain {counted(int(absent.sum()), 'distinct value')}, "
+            f"found in {counted(held.rows(absent), 'row')}{held.where(absent)}. {advice} "
+            "If they mark missing values, set missing (--missing)."
         )
     return Coding(axis, np.append(codes, 0))
 
@@ -252,9 +255,13 @@ def read_values(held: Distinct, requested: Column) -> Reading:
             "Set another type (--type), or remove this one."
         )
     if reading.unfit is not None:
+        if requested.format is not None:
+            advice = f"If the column has no dates, remove format (--format {held.name}). Otherwise correct these values,"
+        else:
+            advice = f"Correct these values, set type to text (--type {held.name}=text),"
         raise RequestError(
-            f"Column {held.name!r}: {held.rows(reading.unfit)} value(s) are {reading.unfit_because}{held.where(reading.unfit)}. "
-            f"Correct them, set type to text (--type {held.name}=text), or set missing (--missing) if they mark missing values."
+            f"Column {held.name!r}: in {counted(held.rows(reading.unfit), 'row')} the value is {reading.unfit_because}"
+            f"{held.where(reading.unfit)}. {advice} or set missing (--missing) if they mark missing values."
         )
     if reading.question:
         raise RequestError(f"Column {held.name!r} {reading.question}.")

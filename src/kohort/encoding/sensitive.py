@@ -22,6 +22,7 @@ from kohort.schema.columns import Schema
 from kohort.schema.promises import SensitivePromise
 from kohort.schema.tree_rules import Rule
 from kohort.schema.trees import Tree
+from kohort.wording import counted, row_number
 
 MISSING = ""
 """Name of the missing value in a limit for single values (alpha)."""
@@ -102,9 +103,9 @@ def encode_units(table: pa.Table, schema: Schema) -> NDArray[np.int64] | None:
 
 def missing_person_error(name: str, rows: int, first: int | None) -> RequestError:
     """Return the error for rows without a person. `first` is the first such row, or None if rows have no numbers."""
-    where = "" if first is None else f", the first at row {first + 1}"
+    where = "" if first is None else f", the first at {row_number(first)}"
     return RequestError(
-        f"Column {name!r} identifies the person of each row (unit), but it is empty in {rows} row(s){where}. "
+        f"Column {name!r} identifies the person of each row (unit), but it is empty in {counted(rows, 'row')}{where}. "
         "Fill in these cells, or remove these rows from the table."
     )
 
@@ -134,7 +135,7 @@ def _limits(name: str, promise: SensitivePromise, code_of_text: Mapping[str, int
     absent = [text for text in named if text not in code_of_text]
     if absent:
         raise RequestError(
-            f"alpha has limits for {len(absent)} value(s) that column {name!r} does not contain: "
+            f"alpha has limits for {counted(len(absent), 'value')} that column {name!r} does not contain: "
             f"{', '.join(map(repr, absent[:8]))}. Write them as in the table. "
             "Put limits for the values of one column under [columns.NAME] in the job file."
         )

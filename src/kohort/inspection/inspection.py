@@ -19,7 +19,7 @@ from kohort.inspection.risk import Combination, Risk, assess
 from kohort.inspection.roles import Suggestion, repeating_identifiers, suggest
 from kohort.job.job import Job
 from kohort.progress import Progress
-from kohort.schema.columns import ROW_LIKE
+from kohort.schema.columns import NO_ROWS, ROW_LIKE
 
 __all__ = ["Combination", "Inspection", "Profile", "Risk", "Suggestion", "inspect_table", "require_header"]
 
@@ -62,7 +62,7 @@ class Inspection:
     >>> found
     Inspection(500 rows, 8 columns, smallest group k=1, 500 of 500 rows unique)
     >>> print(found.lines()[0])
-    500 of 500 rows are unique: no other row has the same quasi-identifiers. ...
+    500 of 500 rows are unique. No other row has the same quasi-identifiers.
     >>> found.suggestions[2].role, found.suggestions[2].reason
     ('quasi', 'Column name suggests an age. Other people may know it: quasi-identifier.')
 
@@ -120,8 +120,8 @@ class Inspection:
         >>> text = kh.inspect(kh.datasets.hospital(rows=500).table).to_toml()
         >>> print(text[text.index("[columns.sex]"):text.index("[columns.zip]")].rstrip())
         [columns.sex]
-        # text, 2 distinct values, 0.0 % of rows unique
-        role = "quasi"  # guess: Column name suggests a sex or gender. Other people may know it: quasi-identifier.
+        # text, 2 distinct values, 0 % of rows have a value that occurs only once
+        role = "quasi"  # guess: Column name suggests sex or gender. Other people may know it: quasi-identifier.
         type = "text"
 
         """
@@ -199,7 +199,7 @@ class Inspection:
         Returns
         -------
         list of str
-            First the number of unique rows, what it means and what to do next; then one line per column.
+            First the number of unique rows and what it means; then one line per column.
 
         Examples
         --------
@@ -260,7 +260,7 @@ def inspect_table(
     """Inspect every column of a table. `missing` are texts that mean a missing value."""
     progress = progress or Progress()
     if not table.num_columns or not table.num_rows:
-        raise RequestError(f"The table has no {'rows' if table.num_columns else 'columns'}.")
+        raise RequestError(NO_ROWS if table.num_columns else "The table has no columns. Check that the export contains data.")
     with progress.step("inspect", total=table.num_columns):
         done = progress.slot()
         profiles = []

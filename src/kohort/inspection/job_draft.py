@@ -29,7 +29,7 @@ from kohort.schema.presets import PRESETS
 from kohort.schema.tree_rules import ColumnValues, Rule
 from kohort.tables.staging import staged
 from kohort.tables.tables import require_other
-from kohort.wording import percent
+from kohort.wording import counted, percent, quoted
 
 if TYPE_CHECKING:
     from kohort.inspection.inspection import Inspection
@@ -73,7 +73,7 @@ def _missing_lines(inspection: Inspection) -> list[str]:
         return []
     tokens = ", ".join(_text(token) for token in inspection.missing)
     columns = sum(bool(profile.tokens) for profile in inspection.profiles)
-    return [f"missing = [{tokens}]  # guess: these texts mean a missing value (found in {columns} column(s))"]
+    return [f"missing = [{tokens}]  # guess: these texts mean a missing value (found in {counted(columns, 'column')})"]
 
 
 def _grid_lines(inspection: Inspection) -> list[str]:
@@ -108,30 +108,28 @@ def _default_grid_fits(inspection: Inspection) -> bool:
 
 def _risk_lines(inspection: Inspection) -> list[str]:
     """Return the comments about unique rows."""
-    lines = [_finding(inspection), *_combination_lines(inspection), *_person_lines(inspection)]
+    lines = [*_finding(inspection), *_combination_lines(inspection), *_person_lines(inspection)]
     return [f"# {line}" for line in lines]
 
 
-def _finding(inspection: Inspection) -> str:
-    """Return how many rows are unique and what that means."""
+def _finding(inspection: Inspection) -> list[str]:
+    """Return how many rows are unique, and what that means. Each line has at most two short sentences."""
     risk = inspection.risk
     if not risk.quasi:
-        return (
-            "No column was recognised as a quasi-identifier (a column that other people may know), so unique rows were not "
-            'counted. Give at least one column role = "quasi".'
-        )
+        nothing = "No column was recognised as a quasi-identifier (a column that other people may know)"
+        return [f'{nothing}, so unique rows were not counted. Give at least one column role = "quasi".']
     unique = f"{risk.unique:,} of {risk.total:,} {risk.counted} {'is' if risk.unique == 1 else 'are'} unique"
     if not risk.unique:
-        return f"{unique}: in the smallest group, {risk.k:,} {risk.counted} have the same quasi-identifiers (k = {risk.k:,})."
+        return [f"{unique}. In the smallest group, {risk.k:,} {risk.counted} have the same quasi-identifiers (k = {risk.k:,})."]
     if risk.counted_in == "persons":
-        return (
-            f"{unique}: they have a row whose quasi-identifiers no other person has. "
-            "Anyone who knows these values of a person can find the rows of that person."
-        )
-    return (
-        f"{unique}: no other row has the same quasi-identifiers. "
-        "Anyone who knows these values of a person can find the row of that person."
-    )
+        return [
+            f"{unique}. No other person has a row with the same quasi-identifiers.",
+            "Anyone who knows these values of a person can find the rows of that person.",
+        ]
+    return [
+        f"{unique}. No other row has the same quasi-identifiers.",
+        "Anyone who knows these values of a person can find the row of that person.",
+    ]
 
 
 def _combination_lines(inspection: Inspection) -> list[str]:
@@ -161,9 +159,10 @@ def _person_lines(inspection: Inspection) -> list[str]:
 def _column_lines(profile: Profile, suggestion: Suggestion, tree_file: str | None) -> list[str]:
     """Return the table of one column in the job file."""
     missing = f", {percent(profile.missing / max(profile.rows, 1))} missing" if profile.missing else ""
+    once = f"{percent(profile.unique_share)} of rows have a value that occurs only once"
     lines = [
         f"[columns.{_key(profile.name)}]",
-        f"# {profile.value_type}, {profile.distinct:,} distinct values, {percent(profile.unique_share)} of rows unique{missing}",
+        f"# {profile.value_type}, {profile.distinct:,} distinct values, {once}{missing}",
         f'role = "{suggestion.role}"  # guess: {suggestion.reason}',
     ]
     if suggestion.role == "sensitive":
@@ -248,28 +247,26 @@ def _text(text: str) -> str:
 # --- lines for a terminal
 
 NAME_WIDTH = 28
-UNIQUE_EXPLAINED = "'unique' is the share of rows whose value occurs in no other row."
+ONCE_EXPLAINED = "'once' is the share of rows with a value that occurs only once in the column."
 
 
 def report_lines(inspection: Inspection) -> list[str]:
-    """Return the report for a terminal: first the finding, what it means and what to do next; then the table of columns."""
+    """Return the report for a terminal: first the finding and what it means; then the table of columns."""
     named = [_shown(profile.name) for profile in inspection.profiles]
     width = max(6, *map(len, named))
-    next_step = ["Next: check the suggested roles below, then anonymize the table with them."] if inspection.risk.quasi else []
     lines = [
-        _finding(inspection),
-        *next_step,
+        *_finding(inspection),
         *_combination_lines(inspection),
         *_person_lines(inspection),
         "",
-        f"{inspection.rows:,} rows, {len(inspection.profiles)} columns. {UNIQUE_EXPLAINED}",
-        f"  {'column':<{width}}  {'type':<9} {'distinct':>9} {'unique':>7} {'missing':>7}  {'role':<10}  reason for this role",
+        f"{inspection.rows:,} rows, {len(inspection.profiles)} columns. {ONCE_EXPLAINED}",
+        f"  {'column':<{width}}  {'type':<9} {'distinct':>9} {'once':>7} {'missing':>7}  {'role':<10}  reason for this role",
     ]
     for name, profile, suggestion in zip(named, inspection.profiles, inspection.suggestions, strict=True):
-        unique, missing = percent(profile.unique_share), percent(profile.missing / max(profile.rows, 1))
+        once, missing = percent(profile.unique_share), percent(profile.missing / max(profile.rows, 1))
         tree = f" Tree: {suggestion.rule.describe()}" if suggestion.rule else ""
         lines.append(
-            f"  {name:<{width}}  {profile.value_type:<9} {profile.distinct:>9,} {unique:>7} {missing:>7}  "
+            f"  {name:<{width}}  {profile.value_type:<9} {profile.distinct:>9,} {once:>7} {missing:>7}  "
             f"{suggestion.role:<10}  {suggestion.reason}{tree}"
         )
     if inspection.missing:
@@ -295,7 +292,9 @@ def write(inspection: Inspection, job: Path | None, folder: Path | None, *, forc
     for file, _tree in trees.values():
         require_other(file, [inspection.source])
         if file.exists() and not force:
-            raise RequestError(f"The file {file} exists. Choose another folder for trees (--trees), or set force (--force).")
+            raise RequestError(
+                f"The file {quoted(file)} exists. Choose another folder for trees (--trees), or set force (--force)."
+            )
     with _all_or_nothing(folder) as made:
         for file, tree in trees.values():
             with staged(file, force) as part:
@@ -316,7 +315,9 @@ def _all_or_nothing(folder: Path | None) -> Iterator[list[Path]]:
             try:
                 folder.mkdir(parents=True, exist_ok=True)
             except OSError as error:
-                raise MachineError(f"The folder {folder} cannot be made: {error.strerror}. Choose another folder.") from None
+                raise MachineError(
+                    f"The folder {quoted(folder)} cannot be made: {error.strerror}. Choose another folder."
+                ) from None
         yield made
     except BaseException:
         with suppress(OSError):

@@ -114,7 +114,7 @@ _DESCRIBED: dict[Meaning, str] = {
     "an address": "an address or phone number",
     OFFICIAL: "an official number or an account number",
     "age": "an age",
-    "sex": "a sex or gender",
+    "sex": "sex or gender",
     "birth": "a date of birth",
     "origin": "an origin, nationality or language",
     "place": "a place",

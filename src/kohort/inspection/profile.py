@@ -16,6 +16,7 @@ from kohort.inspection.cell_patterns import NOTHING, Contents, contents_of
 from kohort.schema import type_detection
 from kohort.schema.type_detection import Reading
 from kohort.tables.tables import as_text
+from kohort.wording import row_number
 
 TOKENS = ("?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "#N/A", "<NA>", "(null)", "-", "--", ".")
 """Texts that usually mean a missing value."""
@@ -126,10 +127,10 @@ def _nearly_numbers(texts: pa.Array, counts: NDArray[np.int64], indices: NDArray
     if fits.all():
         padded = pc.not_equal(bare, texts)
         return "Its numbers have blanks around them, so they are text. Remove the blanks." if pc.any(padded).as_py() else ""
-    first = int(np.argmax(np.append(~fits, False)[indices])) + 1
+    first = int(np.argmax(np.append(~fits, False)[indices]))
     return (
-        f"{rows:,} of {counts.sum():,} rows are numbers; the first other value is in row {first:,}. Correct it, or, if it means "
-        "a missing value, name it in missing (--missing)."
+        f"{rows:,} of {counts.sum():,} rows are numbers; the first other value is at {row_number(first)}. "
+        "Correct it, or, if it means a missing value, name it in missing (--missing)."
     )
 
 

@@ -16,6 +16,7 @@ from kohort.inspection.profile import Profile
 from kohort.schema.columns import NEAR_UNIQUE, Role
 from kohort.schema.promises import Promise
 from kohort.schema.tree_rules import MOST_LEAVES, Date, Interval, Order, Prefix, Rare, Rule
+from kohort.wording import counted
 
 K: int = Promise.model_fields["k"].default  # the k of the drafted job
 SHARED_BY = 5  # a column with an unknown meaning is published only if each value occurs in at least this many rows
@@ -27,6 +28,8 @@ LONG_NUMBER = 8  # unique codes with at least this many characters are numbers o
 TINY = 1e-290  # smaller steps cannot be written
 LIFETIME = 40  # dates over at least this many years are probably dates of birth; dates of events seldom cover so many
 STRICTEST = ("identifier", "quasi", "sensitive", "other")
+UNKNOWN = "kohort cannot tell from the name what this column is."
+ROUND_IT = "Round the column in your table first, or give it the role quasi if other people may know it."
 SMALL = 20  # in tables with fewer rows, shares mean little
 
 
@@ -85,10 +88,10 @@ def _suggest(profile: Profile) -> Suggestion:
         suggests = f"Column name suggests {meant.described}"
         if profile.distinct > 2:
             return Suggestion("identifier", f"{suggests}. It identifies people.")
-        few = "but the column has at most 2 values. If it only says whether there is one, make it other."
+        few = "but the column has at most 2 values. If it only says whether there is one, give it the role other."
         return Suggestion("drop", f"{suggests}, {few}")
     if profile.contents.code_length >= LONG_NUMBER and profile.unique_share >= NEAR_UNIQUE:
-        return Suggestion("identifier", f"Nearly every row has a unique code of {profile.contents.code_length} characters.")
+        return Suggestion("identifier", f"Nearly every row has its own code of {profile.contents.code_length} characters.")
     if says_id(profile.name) and (_is_number(profile) or (meant and meant.role == "sensitive")):
         count = f"{profile.distinct:,} values in {profile.rows:,} rows"
         return Suggestion("identifier", f"Column name suggests a number that identifies people or rows: {count}.")
@@ -101,7 +104,7 @@ def _suggest(profile: Profile) -> Suggestion:
     if profile.value_type in ("date", "timestamp"):
         return Suggestion("quasi", _about_dates(profile))
     if profile.contents.icd:
-        return Suggestion("sensitive", "The cells are ICD codes, that is, diagnoses. Nobody should learn them about a person.")
+        return Suggestion("sensitive", "The cells are ICD codes, that is, diagnoses. Nobody should learn this about a person.")
     if profile.contents.post_code_levels and profile.contents.zero_led:
         return Suggestion("quasi", "The cells look like post codes. Other people may know them: quasi-identifier.")
     return _by_counts(profile)
@@ -117,16 +120,16 @@ def _is_number(profile: Profile) -> bool:
 def _by_name(profile: Profile, meant: Hint) -> Suggestion:
     """Suggest a role for a column whose name suggests a quasi-identifier or a sensitive column."""
     suggests = f"Column name suggests {meant.described}"
-    unique = f"{100 * profile.unique_share:.0f} % of the rows have a unique"
+    share = f"{100 * profile.unique_share:.0f} % of the rows have a"
     if meant.role == "quasi":
         return Suggestion("quasi", f"{suggests}. Other people may know it: quasi-identifier.")
     if profile.value_type == "text" and profile.unique_share >= MANY_UNIQUE:
-        return Suggestion("drop", f"{suggests}, but {unique} text, which can name people.")
+        return Suggestion("drop", f"{suggests}, but {share} text that occurs only once. Such texts can name people.")
     if profile.contents.code_length >= LONG_NUMBER and profile.distinct > FEW_VALUES:
         return Suggestion("identifier", f"{suggests}, but the codes are as long as card numbers.")
-    reason = f"{suggests}. Nobody should learn it about a person."
+    reason = f"{suggests}. Nobody should learn this about a person."
     if profile.unique_share >= MANY_UNIQUE:
-        reason += f" {unique} value: round it, or make it quasi if other people may know it."
+        reason += f" {share} value that occurs only once. {ROUND_IT}"
     return Suggestion("sensitive", reason)
 
 
@@ -141,27 +144,26 @@ def _about_dates(profile: Profile) -> str:
 
 def _by_counts(profile: Profile) -> Suggestion:
     """Suggest a role for a column whose name and cells show nothing. It is published only if its values are few and common."""
-    unique = f"{profile.unique:,} of {profile.rows:,} rows have a unique value"
+    once = f"{profile.unique:,} of {profile.rows:,} rows have a value that occurs only once"
     if profile.unique_share >= NEAR_UNIQUE and profile.value_type in ("integer", "text"):
-        return Suggestion("identifier", f"{unique}, so the column identifies rows.")
+        return Suggestion("identifier", f"{once}, so the column identifies rows.")
     if ends_like_id(profile.name) or says_id(profile.name):
         return Suggestion("identifier", "Column name suggests a number or a name that identifies people or things.")
     if profile.unique_share >= MANY_UNIQUE:
-        return Suggestion("drop", f"{unique}, which may identify people.")
-    advice = "If other people may know it, make it quasi; if not, make it sensitive or other."
+        return Suggestion("drop", f"{once}. Such values may identify people.")
+    advice = "If other people may know it, give it the role quasi. If not, give it the role sensitive or other."
     rare = profile.rarer_than(SHARED_BY)
     if rare:
-        values = f"{rare:,} of its {profile.distinct:,} values occur in fewer than {SHARED_BY} rows"
-        return Suggestion("drop", f"Column name suggests nothing, and {values}. {advice}")
+        values = f"Of its {profile.distinct:,} values, {rare:,} occur in fewer than {SHARED_BY} rows"
+        return Suggestion("drop", f"{UNKNOWN} {values}. {advice}")
     if profile.contents.names or profile.distinct > FEW_VALUES:
         like = " that look like names" if profile.contents.names else ""
-        return Suggestion(
-            "drop", f"Column name suggests nothing, and its {profile.distinct:,} values{like} may identify people. {advice}"
-        )
+        return Suggestion("drop", f"{UNKNOWN} Its {profile.distinct:,} values{like} may identify people. {advice}")
     common = "Few values, each common. Alone it identifies nobody; combined with other columns it may."
     fewest = int(profile.counts.min())
     return Suggestion(
-        "other", f"{common} The rarest value occurs in {fewest:,} rows. If other people may know this column, make it quasi."
+        "other",
+        f"{common} The rarest value occurs in {fewest:,} rows. If other people may know this column, give it the role quasi.",
     )
 
 
@@ -213,9 +215,8 @@ def _with_unit(profiles: Sequence[Profile], made: Sequence[Suggestion]) -> list[
 def _why_no_unit(one: Profile) -> str:
     """Return why a column that identifies people cannot be the unit, as a sentence; empty if it can."""
     if one.missing:
-        return (
-            f"It cannot be the unit, because it is empty in {one.missing:,} rows. Fill or remove these rows, then make it unit."
-        )
+        empty = counted(one.missing, "row")
+        return f"It cannot be the unit, because it is empty in {empty}. Fill or remove these rows, then give it the role unit."
     few = f"It cannot be the unit, because it has only {one.distinct:,} values, and a group needs at least {K} people."
     return few if one.distinct < K else ""
 

@@ -24,6 +24,7 @@ from kohort.schema.promises import SensitivePromise
 from kohort.schema.tree_rules import Rule
 from kohort.schema.trees import Tree
 from kohort.schema.type_detection import ValueType
+from kohort.wording import counted, quoted
 
 Role = Literal["quasi", "sensitive", "identifier", "unit", "other", "drop"]
 ROLES: tuple[str, ...] = get_args(Role)
@@ -38,6 +39,9 @@ _UNREADABLE = (
     pa.types.is_binary_view, pa.types.is_list_view, pa.types.is_large_list_view,
 )  # fmt: skip
 
+NO_ROWS = "The table has no rows. Check that the export contains data."
+CHECK_FOLDER = "Check the name after --hierarchies, or hierarchies in the job file."
+MOST_LISTED = 12  # a message lists the columns of a table with at most this many
 NEAR_UNIQUE = 0.9  # if at least this share of rows has a unique value, the column identifies rows like a key
 FREE_TEXT_WORDS = 5  # text with at least this mean number of words is free text, which can name people
 ROW_LIKE = 0.25  # if at least this share of the column names looks like cells, the header is probably a row
@@ -179,7 +183,8 @@ def _named(
     if undeclared and any(name in names for name in columns):
         which = "" if row_like(names) else f": {listed(undeclared)}"
         problems.append(
-            f"{len(undeclared)} column(s) have no role{which}. Give each a role: quasi, sensitive, identifier, "
+            f"{counted(len(undeclared), 'column')} {'has' if len(undeclared) == 1 else 'have'} no role{which}. "
+            "Give each a role: quasi, sensitive, identifier, "
             "unit (the same value in all rows of one person), other (published unchanged) or drop."
         )
     trees, tree_problems = load_trees(columns, folder, measured)
@@ -197,13 +202,14 @@ def require_rows(schema: Schema, rows: int, looks_personal: Callable[[str], str 
 
     `looks_personal` returns why a column may identify people, or None.
     """
-    problems = [] if rows else ["The table has no rows."]
+    problems = [] if rows else [NO_ROWS]
     for name in unproven(schema) if rows >= SMALL_TABLE else ():
         reason = looks_personal(name)
         if reason:
             problems.append(
                 f"Column {name!r} {reason}. It may identify people, so it cannot have the role other. Make it identifier or "
-                f"drop. If it must be published unchanged, set allow (--allow {name})."
+                f"drop. If it must be published unchanged, set allow (--allow {name}). "
+                f"Use --allow {name} only if nobody can recognise a person by its values."
             )
     if problems:
         raise RequestError(problems)
@@ -217,11 +223,11 @@ def unproven(schema: Schema) -> list[str]:
 def personal(rows: int, unique: int, words: float) -> str | None:
     """Return why a column may identify people, as the end of a sentence that starts with the column; None if it does not.
 
-    `unique` is the number of rows with a unique value, `words` the mean number of words of the distinct texts.
+    `unique` is the number of values that occur only once, `words` the mean number of words of the distinct texts.
     """
-    if unique >= NEAR_UNIQUE * rows:
-        return f"has a unique value in {unique:,} of {rows:,} rows"
-    return f"contains free text ({words:.0f} words per distinct value on average)" if words >= FREE_TEXT_WORDS else None
+    if words >= FREE_TEXT_WORDS:
+        return f"contains free text ({words:.0f} words per distinct value on average)"
+    return f"has {unique:,} values that occur only once, in a table of {rows:,} rows" if unique >= NEAR_UNIQUE * rows else None
 
 
 def load_trees(
@@ -232,11 +238,12 @@ def load_trees(
     problems: list[str] = []
     try:
         files = list(Path(folder).iterdir()) if folder else []
+    except FileNotFoundError:
+        problems.append(f"There is no folder of trees {quoted(folder)}. {CHECK_FOLDER}")
+        files = []
     except (OSError, ValueError) as error:
-        problems.append(
-            f"The folder of trees {folder} cannot be read: {getattr(error, 'strerror', 'this is not a valid folder name')}. "
-            "Correct hierarchies (--hierarchies FOLDER)."
-        )
+        reason = getattr(error, "strerror", "this is not a valid folder name")
+        problems.append(f"The folder of trees {quoted(folder)} cannot be read: {reason}. {CHECK_FOLDER}")
         files = []
     for name, column in columns.items():
         source = column.hierarchy
@@ -294,14 +301,17 @@ def unknown_columns(requested: Iterable[str], names: list[str]) -> list[str]:
     unknown = [name for name in columns if name not in names]
     if not unknown:
         return []
-    hints = [_hint(name, names) for name in unknown]
-    if row_like(names) or (len(unknown) == len(columns) and (any(map(_CELL.fullmatch, names)) or not any(hints))):
+    none_close = not any(_near(name, names) for name in unknown)
+    if row_like(names) or (len(unknown) == len(columns) and (any(map(_CELL.fullmatch, names)) or none_close)):
         advice = "Check the names. If the first line of the file is a row of data, add a line with the column names above it."
         return [f"There is no column {listed(unknown)} in the table. {advice}"]
-    return [f"There is no column {name!r} in the table.{hint}" for name, hint in zip(unknown, hints, strict=True)]
+    shown = len(names) <= MOST_LISTED and len(unknown) < len(columns)
+    known = f" The columns are: {listed(names, MOST_LISTED)}." if shown else ""
+    return [f"There is no column {name!r} in the table.{_near(name, names) or known}" for name in unknown]
 
 
-def _hint(name: str, names: list[str]) -> str:
+def _near(name: str, names: list[str]) -> str:
+    """Return a sentence that says which column or columns were meant, or an empty text."""
     if "," in name and all(part.strip() in names for part in name.split(",")):
         return " This flag takes one column name. Repeat the flag for each column."
     return did_you_mean(name, names)

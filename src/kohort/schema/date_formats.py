@@ -39,7 +39,7 @@ def mistake(form: str) -> str | None:
     tokens = _TOKEN.findall(form)
     rest = _TOKEN.sub("", form)
     if tokens.count("YYYY") != 1 or sum(token in ("MM", "MON") for token in tokens) != 1 or tokens.count("DD") > 1:
-        return "must contain YYYY once, MM or MON once, and DD at most once, such as DD.MM.YYYY"
+        return "must contain YYYY once, MM (03) or MON (Mar) once, and DD at most once, such as DD.MM.YYYY"
     if not set(rest) <= set("-./, _:"):
         return "must have only these characters between YYYY, MM, MON and DD: - . / _ : comma, blank"
     return None

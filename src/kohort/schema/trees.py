@@ -17,8 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kohort.errors import RequestError
+from kohort.wording import quoted
 
 ROOT = "*"
+CHECK_NAME = "Check the name after --hierarchy, or hierarchy in the job file."
 
 Line = tuple[str | None, ...]
 
@@ -94,7 +96,7 @@ def _trimmed(row: Sequence[str]) -> tuple[str, ...]:
 def _build(lines: Sequence[tuple[int, tuple[str, ...]]], name: str) -> Tree:
     numbered = [(number, path) for number, path in lines if path and path[0]]  # missing values are not part of a tree
     if not numbered:
-        raise RequestError(f"{name}: the tree is empty. Write one line per value: value;level1;...;*")
+        raise RequestError(f"{name}: the tree is empty. Write one line per value: value;wider value;*")
     empty = next((number for number, path in numbered if "" in path), None)
     if empty is not None:
         raise RequestError(
@@ -137,17 +139,21 @@ def load(path: Path | str) -> Tree:
     file = Path(path)
     try:
         text = file.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise RequestError(f"There is no tree file {quoted(file)}. {CHECK_NAME}") from None
     except OSError as error:
-        raise RequestError(f"The tree file {file} cannot be read: {error.strerror}. Correct hierarchy (--hierarchy).") from None
+        raise RequestError(f"The tree file {quoted(file)} cannot be read: {error.strerror}. {CHECK_NAME}") from None
     except UnicodeDecodeError:
-        raise RequestError(f"The tree file {file} is not UTF-8 text. Save it as UTF-8.") from None
+        raise RequestError(f"The tree file {quoted(file)} is not UTF-8 text. Save it as UTF-8 (in Excel: 'CSV UTF-8').") from None
     except ValueError:
         raise RequestError("The name of a tree file contains a NUL character. Correct hierarchy in the job.") from None
     read = {mark: _rows(text, mark) for mark in ";\t,"}
     rows = max((rows for rows in read.values() if rows is not None), key=_fewest_fields, default=[])
     if _fewest_fields(rows) < 2 and any(rows is None and mark in text for mark, rows in read.items()):
-        raise RequestError(f"The tree file {file} is not a valid CSV file: a quotation mark is not closed. Correct the file.")
-    return _build(rows, str(file))
+        raise RequestError(
+            f"The tree file {quoted(file)} is not a valid CSV file: a quotation mark is not closed. Correct the file."
+        )
+    return _build(rows, quoted(file))
 
 
 def save(tree: Tree, path: Path) -> None:
@@ -178,8 +184,7 @@ def _require_one_parent(numbers: Sequence[int], lines: Sequence[Line], name: str
         known, same = leaves.setdefault(line[0], (number, line))
         if line != same:
             message = (
-                f"{name}: line {number} and line {known} have the same value with different parents. "
-                "Each value must have one parent. Delete one of the lines."
+                f"{name}: lines {known} and {number} begin with the same value but continue differently. Delete one of them."
             )
             raise RequestError(message)
         for level, label in enumerate(line[1:-1], start=1):
@@ -188,8 +193,8 @@ def _require_one_parent(numbers: Sequence[int], lines: Sequence[Line], name: str
             first, parent = parents.setdefault((level, label), (number, line[level + 1]))
             if parent != line[level + 1]:
                 message = (
-                    f"{name}: the same label on level {level} of lines {first} and {number} has two different parents. "
-                    "Each label must have one parent. Rename the label in one of the lines."
+                    f"{name}: lines {first} and {number} have the same label on level {level} but continue differently after it. "
+                    "Rename the label in one of the lines."
                 )
                 raise RequestError(message)
 

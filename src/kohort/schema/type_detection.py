@@ -32,7 +32,7 @@ COMMA_QUESTION = (
     "decimals, else --type COLUMN=text)"
 )
 DECLARED_BOOLEANS = {"0", "1", *set().union(*BOOLEANS)}
-_NOT_NUMBERS = {"integer": "not whole numbers", "decimal": "not numbers"}
+_NOT_NUMBERS = {"integer": "not a whole number", "decimal": "not a number"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class Reading:
     unfit: NDArray[np.bool_] | None = None
     """Per value: whether it does not fit the type. None if all values fit."""
     unfit_because: str = ""
-    """What is wrong with the values that do not fit, as the end of a sentence: `N value(s) are ...`."""
+    """What is wrong with the values that do not fit, as the end of a sentence: `the value is ...`."""
     question: str | None = None
     """What the user must decide, as the end of a sentence that starts with the column. None if the values are clear."""
 
@@ -106,7 +106,7 @@ def _declared_numbers(texts: pa.Array, declared: ValueType) -> Reading:
     commas = pc.match_substring(texts, ",").to_numpy(zero_copy_only=False)
     points = pc.match_substring(texts, ".").to_numpy(zero_copy_only=False)
     if commas.any() and points.any():
-        return Reading(declared, unfit=commas, unfit_because="decimals with a comma, while other values have a point")
+        return Reading(declared, unfit=commas, unfit_because="a decimal with a comma, while other values have a point")
     return _finite(Reading(declared, _cast(_with_points(texts), pa.float64()), comma=bool(commas.any())))
 
 
@@ -165,7 +165,7 @@ def _which(ways: list[str]) -> str:
 
 def _dates(texts: pa.Array, value_type: ValueType, form: str) -> Reading:
     days, fits = calendars.days(texts, form)
-    return Reading(value_type, days, form, unfit=None if fits.all() else ~fits, unfit_because=f"not dates written as {form}")
+    return Reading(value_type, days, form, unfit=None if fits.all() else ~fits, unfit_because=f"not a date written as {form}")
 
 
 def _temporal(values: pa.Array) -> Reading:
@@ -183,7 +183,7 @@ def _temporal(values: pa.Array) -> Reading:
     days = np.asarray(values.cast(pa.date32()).cast(pa.int32()).to_numpy(zero_copy_only=False), np.int64)
     years = calendars.year_of(days)
     unfit = (years < 1) | (years > 9999)
-    return Reading(value_type, days, unfit=unfit if unfit.any() else None, unfit_because="dates outside the years 1 to 9999")
+    return Reading(value_type, days, unfit=unfit if unfit.any() else None, unfit_because="a date outside the years 1 to 9999")
 
 
 # --- columns stored as numbers
@@ -196,7 +196,7 @@ def _typed_numbers(values: pa.Array, declared: ValueType | None) -> Reading | No
             return Reading("integer", np.asarray(values.cast(pa.int64()).to_numpy(zero_copy_only=False)))
         except pa.ArrowInvalid:
             too_large = np.array([number >= 2**63 for number in values.to_pylist()])
-            return Reading("integer", unfit=too_large, unfit_because="integers of 2^63 or more")
+            return Reading("integer", unfit=too_large, unfit_because="an integer of 2^63 or more")
     if pa.types.is_floating(arrow_type) or pa.types.is_decimal(arrow_type) or pa.types.is_integer(arrow_type):
         exact = (
             values if pa.types.is_float64(arrow_type) else values.cast(pa.string())

@@ -16,6 +16,7 @@ from typing import Any
 import tomli_w
 
 from kohort.errors import MachineError, RequestError, did_you_mean, nearest
+from kohort.wording import quoted
 
 OPERATORS = ("=", "<", "<=", ">", ">=", "between", "in")
 AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX")
@@ -192,18 +193,22 @@ class Workload:
         try:
             Path(path).write_text(tomli_w.dumps(self.to_dict()), encoding="utf-8")
         except OSError as error:
-            raise MachineError(f"The workload cannot be written to {path}: {error.strerror}. Choose another path.") from None
+            raise MachineError(
+                f"The workload cannot be written to {quoted(path)}: {error.strerror}. Choose another path."
+            ) from None
 
 
 def _read(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        raise RequestError(f"There is no workload file {quoted(file)}. Check the name after --workload.") from None
     except OSError as error:
-        raise RequestError(f"The workload file {file} cannot be read: {error.strerror}. Correct the path.") from None
+        raise RequestError(f"The workload file {quoted(file)} cannot be read: {error.strerror}. Check the name.") from None
     except UnicodeDecodeError:
-        raise RequestError(f"The workload file {file} is not UTF-8 text. Save it as UTF-8.") from None
+        raise RequestError(f"The workload file {quoted(file)} is not UTF-8 text. Save it as UTF-8.") from None
     except (ValueError, RecursionError) as error:
-        raise RequestError(f"The workload file {file} is not valid TOML: {error}. Correct the file.") from None
+        raise RequestError(f"The workload file {quoted(file)} is not valid TOML: {error}. Correct the file.") from None
 
 
 def _query(given: Any, problems: list[str], where: str) -> Query:
@@ -239,7 +244,7 @@ def _query(given: Any, problems: list[str], where: str) -> Query:
 
 def _predicate(given: Any, problems: list[str], where: str) -> Iterator[Predicate]:
     if not isinstance(given, Sequence) or isinstance(given, str) or len(given) < 2 or not isinstance(given[0], str):
-        problems.append(f'{where}: a condition must be a list of column, operator and value(s): ["age", "between", 30, 39].')
+        problems.append(f'{where}: a condition must be a list of a column, an operator and values: ["age", "between", 30, 39].')
         return
     column, operator, *values = given
     operator = str(operator).lower()

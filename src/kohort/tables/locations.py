@@ -22,7 +22,7 @@ def local(name: str | os.PathLike[str]) -> Path:
     location = location_of(name)
     if isinstance(location, str):
         raise RequestError(
-            f"{location} is an address. Only Spark reads and writes addresses. Set engine to spark (--engine spark), "
+            f"{location!r} is an address. Only Spark reads and writes addresses. Set engine to spark (--engine spark), "
             "or give a path on this machine."
         )
     return location

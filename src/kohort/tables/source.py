@@ -19,6 +19,7 @@ from kohort.tables.files.source_file import SourceFile
 from kohort.tables.frames import FrameLibrary
 from kohort.tables.locations import Location, local, location_of
 from kohort.tables.streams import Origin, Stream, plain
+from kohort.wording import quoted
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +92,7 @@ class Source:
     @property
     def _title(self) -> str:
         """The name of the files in messages."""
-        return self.source_files[0].title if len(self.source_files) == 1 else str(self.given)
+        return self.source_files[0].title if len(self.source_files) == 1 else quoted(self.given)
 
     @cached_property
     def _frame(self) -> tuple[pa.Table, FrameLibrary]:

@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from kohort.errors import MachineError, RequestError
+from kohort.wording import quoted
 
 try:
     import fcntl
@@ -51,7 +52,7 @@ def staged(target: Path, force: bool = False) -> Iterator[Path]:
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else "the disk failed"  # clearer than Arrow's message
         advice = "Free disk space there, or choose" if error.errno in FULL else "Choose"
-        raise MachineError(f"{target} could not be written: {reason}. {advice} another folder.") from None
+        raise MachineError(f"{quoted(target)} could not be written: {reason}. {advice} another folder.") from None
     finally:
         with suppress(OSError):  # this also fails if the file system is read-only
             path.unlink(missing_ok=True)
@@ -62,13 +63,13 @@ def require_free(target: Path, force: bool) -> None:
     """Raise an error if the target cannot be written, before any work is done."""
     try:
         if not target.parent.is_dir():
-            raise RequestError(f"There is no folder {target.parent}. Create it first.")
+            raise RequestError(f"There is no folder {quoted(target.parent)}. Create it first.")
         if target.is_dir():
-            raise RequestError(f"{target} is a folder. Give the name of a file.")
+            raise RequestError(f"{quoted(target)} is a folder. Give the name of a file.")
         if os.path.lexists(target) and not force:  # true for a broken link too
-            raise RequestError(f"{target} already exists. Choose another name, or set force (--force) to replace it.")
+            raise RequestError(f"{quoted(target)} already exists. Choose another name, or set force (--force) to replace it.")
     except OSError as error:
-        raise MachineError(f"{target} could not be written: {error.strerror}. Choose another name or folder.") from None
+        raise MachineError(f"{quoted(target)} could not be written: {error.strerror}. Choose another name or folder.") from None
 
 
 @contextmanager
@@ -84,7 +85,9 @@ def scratch_folder() -> Iterator[Path]:
             lock_file = _create_locked(folder / LOCK, b"\n")
         except OSError as error:
             advice = "Free disk space there, or set TMPDIR to another folder."
-            raise MachineError(f"kohort could not create a temporary folder in {home}: {error.strerror}. {advice}") from None
+            raise MachineError(
+                f"kohort could not create a temporary folder in {quoted(home)}: {error.strerror}. {advice}"
+            ) from None
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -98,7 +101,7 @@ def _scratch_home() -> Path:
         return Path(tempfile.gettempdir())
     if not (Path(named).is_dir() and os.access(named, os.W_OK | os.X_OK)):
         raise MachineError(
-            f"TMPDIR names {named}, where kohort cannot create a folder. Set TMPDIR to a folder that you may write to."
+            f"TMPDIR names {named!r}, where kohort cannot create a folder. Set TMPDIR to a folder that you may write to."
         )
     return Path(named).absolute()
 

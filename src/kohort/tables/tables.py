@@ -19,6 +19,7 @@ from kohort.tables.files.registry import FORMATS, format_named, format_of
 from kohort.tables.files.source_file import SourceFile
 from kohort.tables.source import Source, require_distinct
 from kohort.tables.streams import Origin, Stream
+from kohort.wording import quoted
 
 __all__ = [
     "COMPRESSIONS",
@@ -81,18 +82,18 @@ def format_in(path: Path, encoding: str | None = None) -> FileFormat:
 
 def column_names(path: Path, file_format: FileFormat) -> list[str]:
     """Return the column names of a file. Its rows are not read if the format allows that."""
-    return list(SourceFile(path, str(path), file_format).schema().names)
+    return list(SourceFile(path, quoted(path), file_format).schema().names)
 
 
 def read_columns(path: Path, file_format: FileFormat, names: list[str]) -> pa.Table:
     """Return these columns of a file."""
-    stream = streams.of_source_files([SourceFile(path, str(path), file_format)])
+    stream = streams.of_source_files([SourceFile(path, quoted(path), file_format)])
     return pa.Table.from_batches(stream.batches(names), pa.schema([stream.schema.field(name) for name in names]))
 
 
 def unreadable(path: Path, file_format: FileFormat) -> RequestError:
     """Return the error for a file that could not be read."""
-    return RequestError(f"{path} {file_format.open(path, str(path)).read_error()}")
+    return RequestError(f"{quoted(path)} {file_format.open(path, quoted(path)).read_error()}")
 
 
 # --- writing
@@ -108,7 +109,9 @@ def require_other(target: Path, sources: Iterable[Any]) -> None:
     for source in (Path(source) for source in sources if isinstance(source, (str, os.PathLike))):
         if file_sets.is_many(source):
             if file_sets.would_hold(source, target):
-                message = f"{target} would be among the files that kohort reads ({source}). Choose another folder for it."
-                raise RequestError(message)
+                raise RequestError(
+                    f"{quoted(target)} would be among the files that kohort reads ({quoted(source)}). "
+                    "Choose another folder for it."
+                )
         elif target.exists() and source.exists() and target.samefile(source):
-            raise RequestError(f"{target} is a file that kohort reads in this run. Choose another name for the output.")
+            raise RequestError(f"{quoted(target)} is a file that kohort reads in this run. Choose another name for the output.")

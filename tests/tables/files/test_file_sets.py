@@ -88,16 +88,16 @@ def test_parquet_files_with_different_columns_are_rejected(tmp_path):
     put(place / f"city={RARE}" / "b.parquet", q=["1"], t=["a"])
     with pytest.raises(
         RequestError,
-        match=r"File 2 of .*in \(b.parquet\).* not have 's'; it has in addition 't'; 'q' has the type string instead of int64",
+        match=r"File 2 of .*in' \('b.parquet'\).* not have 's'; it has in addition 't'; 'q' has the type string instead of int64",
     ) as caught:
         tables.read(place)
     assert RARE not in str(caught.value)
     (place / f"city={RARE}" / "b.parquet").write_bytes(b"PAR1")
-    with pytest.raises(RequestError, match=r"File 2 of .*in \(b.parquet\) cannot be read as Parquet") as caught:
+    with pytest.raises(RequestError, match=r"File 2 of .*in' \('b.parquet'\) cannot be read as Parquet") as caught:
         tables.read(place)
     assert RARE not in str(caught.value)
     put(place / f"city={RARE}" / "b.parquet", q=[1], s=["a"], city=["x"])
-    with pytest.raises(RequestError, match=r"File 2 of .*in \(b.parquet\) has two columns with the same name"):
+    with pytest.raises(RequestError, match=r"File 2 of .*in' \('b.parquet'\) has two columns with the same name"):
         tables.read(place)
 
 
@@ -161,7 +161,7 @@ def test_folder_of_arrow_files(tmp_path):
     assert table.schema.field("q").type == pa.int8()
     assert table.to_pydict() == {"q": [1, None] * 2, "s": ["x", "y"] * 2}
     put_text(tmp_path / "in" / "b.feather", "q,s")
-    with pytest.raises(RequestError, match=r"File 2 of .*in \(b.feather\) cannot be read as Arrow"):
+    with pytest.raises(RequestError, match=r"File 2 of .*in' \('b.feather'\) cannot be read as Arrow"):
         tables.read(tmp_path / "in")
 
 

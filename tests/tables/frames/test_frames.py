@@ -134,7 +134,7 @@ def test_one_error_names_all_unsupported_columns():
     ("columns", "message"),
     [
         ([RARE, "b", RARE], "same name (columns 1, 3)"),
-        (["a", 1, None], "2 column(s) of the data frame have a name that is not text (columns 2, 3)"),
+        (["a", 1, None], "The data frame has 2 columns whose name is not text (columns 2, 3)"),
         ([1, 1, 2], "same name (columns 1, 2)"),
         (pd.MultiIndex.from_tuples([(RARE, "a"), (RARE, "b"), ("c", "d")]), "names of the data frame have 2 levels"),
     ],

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from kohort.errors import MachineError
 from kohort.tables.staging import FULL
+from kohort.wording import quoted
 
 _Cell = TypeVar("_Cell", bound=np.generic)
 ROWS_AT_ONCE = 1 << 18
@@ -31,7 +32,8 @@ def in_scratch(folder: Path) -> Iterator[None]:
             else "Set the environment variable TMPDIR to another folder."
         )
         raise MachineError(
-            f"kohort could not write or read temporary files in {folder.parent}: {reason}. {advice} Nothing was published."
+            f"kohort could not write or read temporary files in {quoted(folder.parent)}: {reason}. {advice} "
+            "Nothing was published."
         ) from None
 
 

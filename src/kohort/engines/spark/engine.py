@@ -32,6 +32,7 @@ from kohort.progress import Progress
 from kohort.schema import columns
 from kohort.tables import tables
 from kohort.tables.locations import Location
+from kohort.wording import quoted
 
 ROWS_OF_PART = 1 << 18
 """Rows that one task holds in memory."""
@@ -58,7 +59,7 @@ class SparkEngine:
         format_of(target)
         if isinstance(target, Path):
             tables.require_other(target, sources)
-        with plain_errors(f"{target} could not be checked"):
+        with plain_errors(f"{quoted(target)} could not be checked"):
             self._target = Folder(self._spark, target)
             self._target.require_free(force=force)
 

@@ -31,6 +31,7 @@ from kohort.tables.locations import Location
 from kohort.tables.tables import FORMATS, FileFormat
 from kohort.utility.aligned import AlignedTables
 from kohort.verification.verify import Proof, require_passed
+from kohort.wording import quoted
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +116,7 @@ class SparkPublication:
     def release_file(self, target: Location, force: bool) -> Evidence:
         file_format = format_of(target, self.encoded.file_format)
         with ExitStack() as stack:
-            stack.enter_context(plain_errors(f"{target} could not be written"))
+            stack.enter_context(plain_errors(f"{quoted(target)} could not be written"))
             folder = Folder(self.encoded.spark, target)
             folder.require_other(self.encoded.source.given, self.encoded.read_from)
             staged = stack.enter_context(folder.staged(force=force))
@@ -183,7 +184,7 @@ def format_of(target: Location, source: FileFormat | None = None) -> FileFormat:
         writable.sort(key=lambda known: known().holds_text)  # formats with types first
         titles, suffixes = (" or ".join(texts) for texts in zip(*((one.title, one.suffixes[0]) for one in writable), strict=True))
         raise RequestError(
-            f"{target} has a file format that the spark engine cannot write. It writes folders of {titles} files. "
+            f"{quoted(target)} has a file format that the spark engine cannot write. It writes folders of {titles} files. "
             f"Choose a name that ends with {suffixes}."
         )
     return file_format

@@ -15,6 +15,7 @@ from typing import Any
 
 from kohort.errors import MachineError, RequestError
 from kohort.tables.locations import Location, location_of
+from kohort.wording import quoted
 
 FIRST_FILES = 100
 OWNER_SUFFIX = ".run"
@@ -82,15 +83,15 @@ class Folder:
         """Raise an error if the target exists, unless `force` is set and the target is a table."""
         if self._system.exists(self.target):
             if not force:
-                raise RequestError(f"{self.target} exists. Choose another name, or replace it with force (--force).")
+                raise RequestError(f"{quoted(self.target)} exists. Choose another name, or replace it with force (--force).")
             if not self._is_a_table():
                 raise RequestError(
-                    f"{self.target} is a folder with files that are not part of a table, so kohort does not replace it. "
+                    f"{quoted(self.target)} is a folder with files that are not part of a table, so kohort does not replace it. "
                     "Choose another name."
                 )
         parent = self.target.getParent()
         if parent is not None and not (self._system.exists(parent) and self._system.getFileStatus(parent).isDirectory()):
-            raise RequestError(f"There is no folder {parent}. Create it first.")
+            raise RequestError(f"There is no folder {quoted(parent)}. Create it first.")
 
     def _is_a_table(self) -> bool:
         if not self._system.getFileStatus(self.target).isDirectory():
@@ -104,13 +105,14 @@ class Folder:
         files = [self._path(self._java.java.net.URI(file)).toString() for file in files]
         if any(f"{file}/".startswith(f"{target}/") for file in files):
             raise RequestError(
-                f"{self.target} is the source that the release is made from. Choose another name for the release (--output)."
+                f"{quoted(self.target)} is the source that the release is made from. "
+                "Choose another name for the release (--output)."
             )
         if isinstance(source, (str, os.PathLike)):
             origin = self._qualified(location_of(source)).toString()
             if target.startswith(f"{origin}/") or fnmatch.fnmatchcase(target, origin):
                 raise RequestError(
-                    f"{self.target} would be among the source files that the release is made from. "
+                    f"{quoted(self.target)} would be among the source files that the release is made from. "
                     "Choose another folder for the release (--output)."
                 )
 
@@ -171,6 +173,6 @@ class Folder:
         if not moved or self._system.exists(inside):
             self._system.delete(inside, True)
             raise MachineError(
-                f"{self.target} could not be written: the temporary folder could not be renamed. Another run may have written "
-                "the same target. Choose another folder for the release (--output)."
+                f"{quoted(self.target)} could not be written: the temporary folder could not be renamed. "
+                "Another run may have written the same target. Choose another folder for the release (--output)."
             )

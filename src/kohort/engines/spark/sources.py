@@ -267,12 +267,12 @@ def _uris(source_files: Sequence[SourceFile]) -> tuple[str, ...]:
 def _at_address(spark: Any, address: str) -> SparkTable:
     names = spark_folders.files_at(spark, address)
     if not names:
-        raise RequestError(f"There are no files at {address}. Check the address.")
+        raise RequestError(f"There are no files at {address!r}. Check the address.")
     found = next(filter(None, (tables.format_named(Path(name)) for name in [address, *names])), None)
     if found is None or not found.is_read_by_spark:
         readable = " or ".join(file_format.title for file_format in FORMATS.values() if file_format.is_read_by_spark)
         raise RequestError(
-            f"The files at {address} are not {readable}, the only format that kohort reads from an address. "
+            f"The files at {address!r} are not {readable}, the only format that kohort reads from an address. "
             f"Save the table as {readable}, or read it with Spark and pass the data frame to kohort.anonymize."
         )
     file_format = found()

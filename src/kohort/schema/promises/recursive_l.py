@@ -19,14 +19,19 @@ def _shortfall(promise: RecursiveL, table: TableCounts) -> list[str]:
     tail = int(ordered[l - 1 :].sum())
     if ordered[0] < factor * tail:
         return []
+    rarer = "another value" if l == 2 else f"a value other than the {l - 1} most frequent"
     problem = (
         f"recursive_l={l},{factor:g} {table.cannot_be_kept} in the whole table, {ordered[0]:,} {table.counted} have the most "
-        f"frequent value, and {tail:,} have a value of rank {l} or later, ranked by frequency."
+        f"frequent value. {tail:,} {table.counted} have {rarer}."
     )
     if tail:
-        advice = f" Set c to more than {ordered[0] / tail:.4g}{', or set a smaller l' if l > 2 else ''}."
+        example = f"{l},{ordered[0] // tail + 1}"
+        advice = f" Set the second number, c, to more than {ordered[0] / tail:.4g}, for example --recursive-l {example}."
+        advice += " Or set a smaller first number, l." if l > 2 else ""
+    elif len(ordered) == 1:
+        advice = NO_WAY_OUT
     else:
-        advice = NO_WAY_OUT if len(ordered) == 1 else f" It has {table.values}. Set l to {len(ordered)} or less."
+        advice = f" It has {table.values}. Set the first number, l, to {len(ordered)} or less."
     return [problem + advice]
 
 

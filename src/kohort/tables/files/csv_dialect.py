@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from kohort.errors import RequestError
 from kohort.tables.files import text_stream
 from kohort.tables.files.text_stream import TextFile
+from kohort.wording import counted
 
 DELIMITERS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a vertical bar"}
 """The delimiters that kohort recognises, with their names in messages."""
@@ -70,9 +71,8 @@ def find_problem(file: TextFile, delimiter: str) -> str:
             columns = len(next(rows, []))
             for row in rows:
                 if row and len(row) != columns:
-                    cells = "1 cell" if len(row) == 1 else f"{len(row)} cells"
                     return (
-                        f"line {rows.line_num} has {cells}, but the header has {columns}. Correct this line. "
+                        f"line {rows.line_num} has {counted(len(row), 'cell')}, but the header has {columns}. Correct this line. "
                         f"If a cell contains {DELIMITERS.get(delimiter, 'the delimiter')}, put double quotes around the cell."
                     )
         except csv.Error:

@@ -18,6 +18,7 @@ from kohort.errors import RequestError
 from kohort.tables.files import csv_dialect, csv_structure
 from kohort.tables.files.table_size import TableSize
 from kohort.tables.files.text_stream import TextFile
+from kohort.wording import row_number
 
 PARSED_AT_ONCE = 4  # number of parts of a file; each is in memory as text and as cells
 CELL = 4.125  # bytes of a cell in memory in addition to its text
@@ -132,8 +133,8 @@ class CsvTable:
             lengths = pc.add(lengths, pc.binary_length(column).fill_null(0).cast(pa.int64()))
         long = pc.greater_equal(lengths, limit)
         if pc.any(long).as_py():
-            row = before + pc.index(long, value=True).as_py() + 1
-            raise RequestError(f"{self.file}: row {row} is longer than {limit >> 20} MiB. Shorten or remove its long cells.")
+            row = row_number(before + pc.index(long, value=True).as_py())
+            raise RequestError(f"{self.file}: {row} is longer than {limit >> 20} MiB. Shorten or remove its long cells.")
 
 
 def _require_utf8(text: bytes) -> None:

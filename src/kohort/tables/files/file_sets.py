@@ -21,6 +21,7 @@ from kohort.errors import RequestError, listed
 from kohort.tables.files.read_errors import reading
 from kohort.tables.files.registry import format_named, known_suffixes, suffix_of
 from kohort.tables.files.source_file import SourceFile
+from kohort.wording import quoted
 
 WILDCARDS = "*?["
 MISSING = "__HIVE_DEFAULT_PARTITION__"  # a missing value in a folder name of Hive and Spark
@@ -37,11 +38,11 @@ def is_many(path: Path) -> bool:
 def source_files_of(source: Path, encoding: str | None = None) -> list[SourceFile]:
     """Return the file at a path, or the files of a folder or pattern in the order of their names, each with its format."""
     if not is_many(source):
-        return [SourceFile.detected(source, str(source), encoding, {})]
-    with reading(str(source), lambda: "cannot be opened. Check its name."):
+        return [SourceFile.detected(source, quoted(source), encoding, {})]
+    with reading(quoted(source), lambda: "cannot be opened. Check its name."):
         files = _files_of(source)
     return [
-        SourceFile.detected(file, f"File {number} of {source} ({file.name})", encoding, _keys(parts[:-1]))
+        SourceFile.detected(file, f"File {number} of {quoted(source)} ({quoted(file.name)})", encoding, _keys(parts[:-1]))
         for number, (file, parts) in enumerate(files.items(), start=1)
     ]
 
@@ -74,7 +75,7 @@ def base_of(source: Path) -> Path:
 def _require_one_format(source: Path, files: Sequence[Path]) -> None:
     is_folder = source.is_dir()
     if not files:
-        what = f"The folder {source} contains" if is_folder else f"The pattern {source} matches"
+        what = f"The folder {quoted(source)} contains" if is_folder else f"The pattern {quoted(source)} matches"
         raise RequestError(
             f"{what} no file that kohort can read. Check the name. kohort reads files whose names end in {known_suffixes()}."
         )
@@ -84,7 +85,7 @@ def _require_one_format(source: Path, files: Sequence[Path]) -> None:
         most = times.most_common(1)[0][0]
         suffix = next(file.suffix for file in files if (found := format_named(file)) and found.title == most)
         pattern = f"{glob.escape(str(source))}/**/*{suffix}" if is_folder else f"*{suffix}"
-        what = f"The folder {source} contains" if is_folder else f"The pattern {source} matches"
+        what = f"The folder {quoted(source)} contains" if is_folder else f"The pattern {quoted(source)} matches"
         raise RequestError(
             f"{what} files of several formats ({counts}). kohort reads one format at a time. "
             f"Select the files of one format with a pattern such as {pattern!r}."

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from kohort.errors import RequestError, did_you_mean
 from kohort.tables.files.file_format import Compression
+from kohort.wording import quoted
 
 HEAD = 1 << 12  # bytes that are enough to recognise an encoding
 PIECE = 1 << 20  # bytes that are read at once
@@ -46,7 +47,7 @@ class TextFile:
     title: str | None = None
 
     def __str__(self) -> str:
-        return self.title or str(self.path)
+        return self.title or quoted(self.path)
 
     def open_bytes(self) -> Any:
         """Return the text as a stream of UTF-8 bytes without a byte order mark. The caller must check that it is UTF-8."""
@@ -117,6 +118,18 @@ def _utf16_without_mark(head: bytes) -> str | None:
     return None
 
 
+def _encoding_advice(encoding: str) -> str:
+    """Return what to do if the content of a file does not have the encoding with which kohort reads it."""
+    if encoding.startswith(WIDE):
+        return "The file is damaged or incomplete. Copy it again."
+    if encoding == "utf-8":
+        return (
+            "From Excel on Windows: --encoding cp1252, or save the file again as 'CSV UTF-8'. "
+            "From other programs: set encoding to that of the file (for example --encoding latin-1)."
+        )
+    return "Set encoding (--encoding) to that of the file."
+
+
 def find_problem(file: TextFile) -> str | None:
     """Return why a file cannot be read as text, with a line number and without its content; None if it can be read."""
     from kohort.tables.files.registry import FORMATS, format_beginning  # imported here because the registry imports this module
@@ -142,9 +155,7 @@ def find_problem(file: TextFile) -> str | None:
             decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
         line += error.object[: error.start].decode(error.encoding, "ignore").count("\n")
-        other = "Set encoding to that of the file (--encoding latin-1, or --encoding cp1252 for files from Windows)."
-        advice = "The file is damaged or incomplete. Copy it again." if file.encoding.startswith(WIDE) else other
-        return f"line {line} is not {file.encoding.upper()} text. {advice}"
+        return f"line {line} is not {file.encoding.upper()} text. {_encoding_advice(file.encoding)}"
     except UnicodeError:
         return f"the file is not {file.encoding.upper()} text. Set encoding (--encoding) to another one."
     except OSError:

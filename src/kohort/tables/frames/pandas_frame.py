@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from kohort.errors import RequestError
 from kohort.tables.frames.frame_library import FrameLibrary, cast, column_by_column, values
+from kohort.wording import counted
 
 
 def levels(frame: Any) -> dict[str, int]:
@@ -55,7 +56,7 @@ def _require_names(columns: Any) -> None:
     unnamed = [number for number, name in enumerate(columns, start=1) if not isinstance(name, str)]
     if unnamed:
         raise RequestError(
-            f"{len(unnamed)} column(s) of the data frame have a name that is not text "
+            f"The data frame has {counted(len(unnamed), 'column')} whose name is not text "
             f"(columns {', '.join(map(str, unnamed[:8]))}). Rename them to text (df.columns = [...])."
         )
 
