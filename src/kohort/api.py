@@ -50,7 +50,7 @@ def anonymize(
     l: int | Mapping[str, int] | None = None,  # noqa: E741 - its name in every paper
     alpha: float | Mapping[str, float | Mapping[str, float]] | None = None,
     entropy_l: float | Mapping[str, float] | None = None,
-    recursive_l: str | tuple[int, float] | Mapping[str, Any] | None = None,
+    recursive_l: str | Sequence[float] | Mapping[str, Any] | None = None,
     t: float | Mapping[str, float] | None = None,
     t_distance: Distance | Mapping[str, Distance] | None = None,
     beta: float | Mapping[str, float] | None = None,
@@ -94,7 +94,8 @@ def anonymize(
     job : Job, dict or path, optional
         Settings to start from: a job, its settings as a dict, or a TOML or JSON file.
     output : path, optional
-        File to write. kohort audits the written file and gives it this name only if the audit passes.
+        File to write. kohort audits the written file and gives it this name only if the audit passes. Without it nothing is
+        written, and the table is in `Release.table`.
     force : bool, default False
         Replace `output` if it exists.
     progress : Progress, optional
@@ -205,7 +206,7 @@ def anonymize(
     Returns
     -------
     Release
-        The anonymized table or file, the evidence of the audit, and the detail lost.
+        The anonymized table or file, the evidence of the audit, and the detail lost. `Release.job.save` saves the settings.
 
     Raises
     ------
@@ -217,6 +218,8 @@ def anonymize(
         The audit of the result failed. Nothing is published.
     MachineError
         Disk or memory is full, or a component is missing.
+    CancelledError
+        `progress` was cancelled. Nothing is published.
 
     Examples
     --------
@@ -271,7 +274,7 @@ def compare(
     l: int | Mapping[str, int] | None = None,  # noqa: E741 - its name in every paper
     alpha: float | Mapping[str, float | Mapping[str, float]] | None = None,
     entropy_l: float | Mapping[str, float] | None = None,
-    recursive_l: str | tuple[int, float] | Mapping[str, Any] | None = None,
+    recursive_l: str | Sequence[float] | Mapping[str, Any] | None = None,
     t: float | Mapping[str, float] | None = None,
     t_distance: Distance | Mapping[str, Distance] | None = None,
     beta: float | Mapping[str, float] | None = None,
@@ -423,7 +426,7 @@ def audit(
     l: int | Mapping[str, int] | None = None,  # noqa: E741 - its name in every paper
     alpha: float | Mapping[str, float | Mapping[str, float]] | None = None,
     entropy_l: float | Mapping[str, float] | None = None,
-    recursive_l: str | tuple[int, float] | Mapping[str, Any] | None = None,
+    recursive_l: str | Sequence[float] | Mapping[str, Any] | None = None,
     t: float | Mapping[str, float] | None = None,
     t_distance: Distance | Mapping[str, Distance] | None = None,
     beta: float | Mapping[str, float] | None = None,

@@ -58,6 +58,9 @@ class Sample:
     job: Job
     trees: Mapping[str, Rows] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return f"Sample({self.table.num_rows:,} rows, {self.job!r}, trees of {', '.join(self.trees)})"
+
     def write(self, folder: Path, **settings: Any) -> tuple[Path, Path]:
         """Write the table, its trees and its job to a folder.
 

@@ -58,7 +58,7 @@ def show(folder: Path, rows: int, k: int, progress: Progress) -> None:
     for path, what in (
         (source, "the patients (never publish this file)"),
         (folder / "trees", "the trees of sex, zip and occupation"),
-        (job, "the job: all settings of this run"),
+        (job, "the job: roles, trees and k (the seed is random)"),
         (target, "the release"),
     ):
         console.print(f"  {path!s:<28} {what}", soft_wrap=True, markup=False)

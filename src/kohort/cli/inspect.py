@@ -70,8 +70,8 @@ def inspect(
     if not inspection.risk.quasi:
         say('\nNext: give at least one column the role "quasi". Without it no job can run.')
     elif output:
-        command = shlex.join(["kohort", "anonymize", str(source), "-o", "release.csv", "--job", str(output)])
+        command = shlex.join(["kohort", "anonymize", str(source), "-o", "anonymous.csv", "--job", str(output)])
         say(f"\nNext: review the roles in {output}, then run: {command}")
     else:
         given = [flag for token in missing for flag in ("--missing", token)] + (["--encoding", encoding] if encoding else [])
-        say(f"\nNext: write a job to start from: {shlex.join(['kohort', 'inspect', str(source), *given, '-o', 'job.toml'])}")
+        say(f"\nNext: write a job to start from: {shlex.join(['kohort', 'inspect', str(source), *given, '-o', 'draft.toml'])}")

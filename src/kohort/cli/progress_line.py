@@ -12,6 +12,7 @@ from kohort.progress import Progress
 from kohort.wording import percent
 
 QUIET_SECONDS = 1.0
+STEPS_OF_ROWS = ("read", "encode", "partition", "publish", "audit")  # others count columns or runs
 TERMINAL_SECONDS, LOG_SECONDS = 0.2, 10.0
 
 
@@ -66,7 +67,8 @@ def _share(progress: Progress) -> str:
     share = f" {min(100 * done // total, 100)} %"
     if rate and seconds > QUIET_SECONDS:
         speed = f"{rate / 1e6:.1f} M" if rate >= 1e5 else f"{rate:,.0f}"
-        share += f", {speed} rows/s, about {max(total - done, 0) / rate:.0f} s left"
+        share += f", {speed} rows/s" if progress.step_name in STEPS_OF_ROWS else ""
+        share += f", about {max(total - done, 0) / rate:.0f} s left"
     return share
 
 

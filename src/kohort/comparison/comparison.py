@@ -73,6 +73,11 @@ class Comparison:
     workload: str
     boxes: tuple[str, str] = ("", "")
 
+    def __repr__(self) -> str:
+        methods, ks = {entry.method for entry in self.entries}, sorted({entry.k for entry in self.entries})
+        advised = f", use {self.advice.method!r}" if self.advice else ""
+        return f"Comparison({len(methods)} methods, k = {', '.join(map(str, ks))}, {self.rows:,} rows{advised})"
+
     def to_dict(self) -> dict[str, Any]:
         """Return all results as a dictionary that JSON can represent.
 
