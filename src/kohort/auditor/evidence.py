@@ -35,6 +35,7 @@ class Check:
 
     Examples
     --------
+    >>> from kohort import Check
     >>> check = Check("k", required=5, found=7, verdict="pass", meaning="Smallest group.")
     >>> check.found >= check.required
     True
