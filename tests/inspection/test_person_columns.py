@@ -79,7 +79,7 @@ def test_column_with_missing_values_is_not_the_unit_and_the_reason_says_why(miss
     inspection = kh.inspect(table)
     assert roles(inspection)["patient"] == "identifier"
     assert "empty in 3 rows" in reasons(inspection)["patient"]
-    assert "make it unit" in reasons(inspection)["patient"]
+    assert "give it the role unit" in reasons(inspection)["patient"]
     assert inspection.repeating == ("patient",)
     assert kh.anonymize(table, inspection.job).evidence.passed
 

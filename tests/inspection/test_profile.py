@@ -32,7 +32,7 @@ def test_reasons_name_uncertain_types():
     table = pa.table({"born": ["01/02/1960", "03/04/1970"] * 20, "age": ["31"] * 39 + ["x1"], "pay": [" 1 ", " 2 "] * 20})
     found = reasons(kh.inspect(table))
     assert "The order of day and month is a guess (DD/MM/YYYY)." in found["born"]
-    assert "39 of 40 rows are numbers; the first other value is in row 40." in found["age"]
+    assert "39 of 40 rows are numbers; the first other value is at row 40 (not counting the header)." in found["age"]
     assert "blanks around" in found["pay"]
 
 

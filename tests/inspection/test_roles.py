@@ -47,7 +47,7 @@ def test_reasons_are_sentences_in_plain_words():
     assert reasons(kh.inspect(table)) == {
         "age": "Column name suggests an age. Other people may know it: quasi-identifier.",
         "flag": "Few values, each common. Alone it identifies nobody; combined with other columns it may. "
-        "The rarest value occurs in 20 rows. If other people may know this column, make it quasi.",
+        "The rarest value occurs in 20 rows. If other people may know this column, give it the role quasi.",
         "diagnosis": "Column name suggests health data. Nobody should learn this about a person.",
     }
 

@@ -99,7 +99,8 @@ def test_other_column_that_may_identify_people_must_be_allowed(name, layout):
         )
     table = pa.table({"age": TABLE.column("age"), "x": column})
     (message,) = problems(table, quasi="age", other="x")
-    assert message.startswith(("Column 'x' has 5", "Column 'x' has 6", "Column 'x' contains free text"))
+    assert message.startswith(("Column 'x' has ", "Column 'x' contains free text"))
+    assert "occur only once" in message or "free text" in message
     assert "--allow x" in message
     assert not any(str(cell) in message for cell in ("k1", "broken"))
     assert kh.anonymize(table, quasi="age", other="x", allow="x").table.column_names == ["age", "x"]

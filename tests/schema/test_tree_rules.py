@@ -328,13 +328,13 @@ def test_only_quasi_identifiers_have_rules(role):
 # --- rules that do not fit the values: messages have counts and no values
 
 UNFIT: dict[str, tuple[Any, list[str], dict[str, Any], str]] = {
-    "order": ("order:a,b", ["a", "b", RARE, "a", RARE, "c"], {}, r"2 distinct values, found in 3 rows, the first at row 3 .* to the rule"),
+    "order": ("order:a,b", ["a", "b", RARE, "a", RARE, "c"], {}, "2 distinct values, found in 3 rows, .* row 3 .* the rule"),
     "order names twice": (f"order:a,{RARE},{RARE}", ["a", RARE], {}, "names a value twice"),
     "no numbers": ("interval:5", ["1", "2", RARE], {}, "interval needs numbers"),
     "not all numbers": ("interval:5", ["1", "2", RARE], {"type": {"q": "integer"}}, "in 1 row the value is not .* at row 3 "),
     "declared text": ("interval:5", ["1", "2"], {"type": {"q": "text"}}, "tree rule interval is for integer"),
     "no dates": ("date", ["2019-01-31", RARE], {}, "date needs dates"),
-    "not all dates": ("date", ["2019-01-31", RARE], {"type": {"q": "date"}}, "in 1 row the value is not a date .* the first at row 2 "),
+    "not all dates": ("date", ["2019-01-31", RARE], {"type": {"q": "date"}}, "in 1 row the value is not a date .* at row 2 "),
     "two calendars": ("date", ["01/02/2019", "03/04/2019"], {}, "DD/MM/YYYY and as MM/DD/YYYY"),
     "thousands": ("interval:5", ["1,234", "2,500"], {}, "comma that may separate decimals or thousands"),
     "mean": ("interval:5", ["1", "2"], {"statistic": {"q": "mean"}}, "cannot publish its mean"),

@@ -30,7 +30,7 @@ def test_saved_workload_loads_as_the_same_workload(tmp_path):
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ({"where": [["nn", "=", 1]]}, "Query 2: there is no column 'nn'."),
+        ({"where": [["nn", "=", 1]]}, "Query 2: there is no column 'nn'. Known: n, r, t, d, s, o."),
         ({"where": [["i", "=", 1]]}, "Query 2: column 'i' is not published. Its role is identifier."),
         ({"where": [["n", "<", 10**400]]}, "Query 2: column 'n' has 64-bit numbers. Compare it with such a number."),
         ({"where": [["r", ">", float("nan")]]}, "Query 2: column 'r' has 64-bit numbers. Compare it with such a number."),
@@ -98,5 +98,5 @@ def test_all_mistakes_are_reported_at_once(tmp_path):
         (tmp_path / "w.toml").write_text(text)
         with pytest.raises(RequestError, match=message):
             Workload.load(tmp_path / "w.toml")
-    with pytest.raises(RequestError, match="There is no workload file .*none.toml'"):
+    with pytest.raises(RequestError, match=r"There is no workload file .*none.toml'"):
         Workload.load(tmp_path / "none.toml")

@@ -131,7 +131,7 @@ def test_stream_of_several_files_matches_read(tmp_path, monkeypatch, suffix):
         assert together(stream, ["q"]).column("q").to_pylist() == [f"{row}" for row in range(4000)]
         assert together(stream, ["city", "s"]).column("city").to_pylist() == ["02139"] * 2000 + [None] * 2000
     (tmp_path / "in" / "city=02139" / f"part-1.{suffix}").unlink()
-    with pytest.raises(RequestError, match=r"File 2 of .* \(part-1.*changed while kohort read it") as caught:
+    with pytest.raises(RequestError, match=r"File 2 of .* \('part-1.*changed while kohort read it") as caught:
         list(stream.batches())
     assert "02139" not in str(caught.value)
 

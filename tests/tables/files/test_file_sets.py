@@ -129,7 +129,7 @@ def test_folder_of_text_files(tmp_path):
     put_text(tmp_path / "in" / "d.csv.zst", "name,sex\n", "utf-16")
     put_text(tmp_path / "in" / "e.TXT", "no,data")
     put_text(tmp_path / "in" / "year=1999" / "a.csv", "name,sex\nŁódź,f\n")
-    with pytest.raises(RequestError, match=r"File 4 of .*in \(a.csv\) differs from the first file: its column 3 is not"):
+    with pytest.raises(RequestError, match=r"File 4 of .*in' \('a.csv'\) differs from the first file: its column 3 is not"):
         tables.read(tmp_path / "in")
     table, file_format = tables.read(tmp_path / "in" / "*.*")
     assert table.to_pydict() == {"name": ["Renée", "東京"], "sex": ["f", "m"]}
@@ -174,7 +174,7 @@ def test_files_of_several_formats_are_rejected(tmp_path):
     for call in (tables.read, tables.open_stream, tables.format_in):
         with pytest.raises(RequestError, match=r"The folder .* several formats \(2 Parquet and 1 CSV\)") as caught:
             call(place)
-    assert tables.read(str(caught.value).split("'")[1])[0].to_pydict() == {"q": [1, 2]}
+    assert tables.read(str(caught.value).split("'")[-2])[0].to_pydict() == {"q": [1, 2]}
     with pytest.raises(RequestError, match=r"The pattern .* several formats \(1 .* and 1 .*\).* such as '\*\.(parquet|csv)'"):
         tables.read(tmp_path / "in*" / "*.*")
     with pytest.raises(RequestError, match="among the files"):
@@ -186,9 +186,7 @@ def test_text_files_with_different_columns_are_rejected(tmp_path):
     put_text(tmp_path / "in" / f"city={RARE}" / "a.csv", f"{RARE},1,2\n")
     put_text(tmp_path / "in" / f"city={RARE}" / "b.csv", f"1,{RARE}x,y,2\n")
     calls: list[Callable[[Path], object]] = [tables.read, lambda source: list(tables.open_stream(source).batches())]
-    message = (
-        r"File 2 of .*in \(b.csv\) differs .*: it does not have column 1 of the first file; its column 2, 3 is not in the first"
-    )
+    message = r"File 2 of .*in' \('b.csv'\) differs .*: it does not have column 1 of the first file; its column 2, 3 is not"
     for call in calls:
         with pytest.raises(RequestError, match=message) as caught:
             call(tmp_path / "in")
@@ -205,7 +203,7 @@ def test_text_files_with_different_columns_are_rejected(tmp_path):
         put_text(tmp_path / "in" / f"city={RARE}" / "a.csv", "x,y\n1,2\n")
         put_text(tmp_path / "in" / f"city={RARE}" / "b.csv", text)
         for call in calls:
-            with pytest.raises(RequestError, match=rf"File 2 of .*in \(b.csv\).*{message}") as caught:
+            with pytest.raises(RequestError, match=rf"File 2 of .*in' \('b.csv'\).*{message}") as caught:
                 call(tmp_path / "in")
             assert RARE not in str(caught.value)
 

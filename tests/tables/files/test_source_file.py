@@ -55,7 +55,7 @@ def test_text_that_is_not_utf8_is_rejected(tmp_path, suffix):
             sink.write_table(table)
     message = read(tmp_path / f"in.{suffix}")
     expected = "is damaged, or some of its text is not UTF-8. Export it again from the program that made it."
-    assert message == f"RequestError {tmp_path / f'in.{suffix}'} {expected}"
+    assert message == f"RequestError '{tmp_path / f'in.{suffix}'}' {expected}"
     assert drained(tmp_path / f"in.{suffix}") == message
     assert drained(table) == f"RequestError The table {expected}"
 

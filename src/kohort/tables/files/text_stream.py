@@ -127,7 +127,7 @@ def _encoding_advice(encoding: str) -> str:
             "From Excel on Windows: --encoding cp1252, or save the file again as 'CSV UTF-8'. "
             "From other programs: set encoding to that of the file (for example --encoding latin-1)."
         )
-    return "Set encoding (--encoding) to that of the file."
+    return "Set encoding to that of the file (for example --encoding latin-1)."
 
 
 def find_problem(file: TextFile) -> str | None:
