@@ -103,11 +103,11 @@ def test_missing_and_whole_numbers_in_typed_columns():
 @pytest.mark.parametrize(
     ("distance", "value_distance", "message"),
     [
-        ("tree", TREE_DISTANCE, "2 distinct value.s. are not in the tree"),
+        ("tree", TREE_DISTANCE, "2 distinct values are not in the tree"),
         ("tree", ValueDistance(), "no tree"),
-        ("ordered", TREE_DISTANCE, "2 distinct value.s. are not in the tree"),
-        ("ordered", ValueDistance(), "2 distinct value.s. are not numbers"),
-        ("ordered", ValueDistance(dates="DD.MM.YYYY"), "3 distinct value.s. are not dates written as DD.MM.YYYY"),
+        ("ordered", TREE_DISTANCE, "2 distinct values are not in the tree"),
+        ("ordered", ValueDistance(), "2 distinct values are not numbers"),
+        ("ordered", ValueDistance(dates="DD.MM.YYYY"), "3 distinct values are not dates written as DD.MM.YYYY"),
     ],
 )
 def test_values_without_a_distance_raise_an_error(distance, value_distance, message, persons):

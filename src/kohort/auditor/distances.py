@@ -14,6 +14,7 @@ from kohort.auditor.counts import Counts, Run
 from kohort.errors import RequestError
 from kohort.schema.promises import Distance
 from kohort.schema.trees import Tree
+from kohort.wording import counted
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,9 @@ def require_distances(run: Run, name: str, counts: Counts, distance: Distance, v
         elif value_distance.dates is not None:
             problem = f"not dates written as {value_distance.dates}. Correct them"
         missing = "If they mean a missing value, list them in missing (--missing)."
-        raise RequestError(f"Column {name!r}: {lost} distinct value(s) are {problem}. {missing}")
+        raise RequestError(
+            f"Column {name!r}: {counted(lost, 'distinct value')} {'is' if lost == 1 else 'are'} {problem}. {missing}"
+        )
 
 
 def _sort_key(counts: Counts, value_distance: ValueDistance) -> tuple[str, str]:

@@ -110,8 +110,8 @@ def _alpha(column: _Column) -> _Finding:
     closest = max((share / limit for share, limit in limited), default=0.0)
     broken, absent = sum(share > limit + TOLERANCE for share, limit in limited), sum(value not in shares for value in limit_of)
     others = f"All other values have the limit {default:g}." if default < 1 else "The other values have no limit."
-    meaning += f", divided by the limit of that value. {len(own)} value(s) have their own limit. {others}"
-    meaning += f" {absent} value(s) with a limit are not in the release: check how they are written." if absent else ""
+    meaning += f", divided by the limit of that value. Values with their own limit: {len(own)}. {others}"
+    meaning += f" Values with a limit that are not in the release: {absent}. Check how they are written." if absent else ""
     return _Finding(1.0, closest if shares else None, broken == 0, meaning, [query], warn=absent > 0)
 
 
@@ -166,7 +166,7 @@ def _beta(column: _Column) -> _Finding:
     found, broken = column.run(query)[0]
     meaning = (
         f"Largest relative increase of the share of a value of {column.name!r} from the whole release to a group ({kind}). "
-        f"{broken} share(s) are above the limit."
+        f"Shares above the limit: {broken}."
     )
     return _Finding(most, None if found is None else float(found), broken == 0, meaning, [query])
 

@@ -157,7 +157,7 @@ def test_json_and_sentences():
         ("ill", {"folds": 1}, "folds must be at least 2"),
         ("ill", {"models": ["forrest"]}, "no model 'forrest'. Did you mean 'forest'?"),
         ("ill", {"models": []}, "models is empty"),
-        ("ill", {"folds": 200}, "'ill' has 2 value(s), and 0 of them in at least 200 rows"),
+        ("ill", {"folds": 200}, "'ill' has 2 values, and 0 of them in at least 200 rows"),
         ("cost", {"folds": 160}, "'cost' has values in 300 rows, too few for 160 folds"),
     ],
 )
@@ -172,8 +172,8 @@ def test_wrong_requests_are_errors(target, settings, message):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (["only"] * 60, "'y' has 1 value(s)"),
-        ([None] * 60, "'y' has 0 value(s)"),
+        (["only"] * 60, "'y' has 1 value"),
+        ([None] * 60, "'y' has 0 values"),
         ([f"c{row % 51}" for row in range(60 * 51)], "'y' has 51 categories. Models can predict 50"),
     ],
 )

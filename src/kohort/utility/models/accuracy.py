@@ -24,6 +24,7 @@ from kohort.schema.columns import Schema
 from kohort.utility.aligned import AlignedTables
 from kohort.utility.models.estimators import measured, predict, without_model
 from kohort.utility.models.model_features import Rows, Target, matrices, predictors, target_of
+from kohort.wording import counted
 
 MODELS = ("forest", "logistic", "neighbours")
 MOST_ROWS = 50_000
@@ -308,8 +309,8 @@ def _require_target(requested: Target, folds: int) -> None:
     often = np.count_nonzero(np.bincount(requested.original, minlength=1) >= folds)
     if requested.numbers is None and often < 2:
         raise RequestError(
-            f"Column {name!r} has {requested.classes} value(s), and {often} of them in at least {folds} rows. Models need two "
-            "values that occur in every fold. Choose another column."
+            f"Column {name!r} has {counted(requested.classes, 'value')}, and {often} of them in at least {folds} rows. "
+            "Models need two values that occur in every fold. Choose another column."
         )
     if requested.numbers is None and requested.classes > MOST_CLASSES:
         raise RequestError(
