@@ -160,3 +160,21 @@ def test_force_replaces(kohort, tmp_path):
     assert (tmp_path / "out.csv").read_text(encoding="utf-8") == "old"
     assert kohort(f"{RUN} {ROLE_FLAGS} --force").code == 0
     assert (tmp_path / "out.csv").read_text(encoding="utf-8").startswith("age,sex,disease\n")
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        "",
+        "--l 2 --alpha 0.8",
+        "--statistic age=both",
+        "--unit name --save-job saved.toml",
+        "--preset public --k 11 --save-job saved.toml",
+    ],
+    ids=["k", "promises", "mean", "people", "grid"],
+)
+def test_the_next_command_audits_the_release(kohort, flags):
+    ran = kohort(f"{RUN} {ROLE_FLAGS.replace('--identifier name', '') if 'unit' in flags else ROLE_FLAGS} --k 4 {flags}")
+    command = re.search(r"with: kohort (audit .*)", ran.out)
+    assert command is not None, ran.out + ran.err
+    assert kohort(command[1]).code == 0

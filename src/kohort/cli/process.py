@@ -106,7 +106,7 @@ def run(command: click.Command) -> NoReturn:
         place = traceback.extract_tb(error.__traceback__)[-1]
         what = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
         text = f"{what} in {Path(place.filename).name}, line {place.lineno}"
-        code = _last_words(f"Error: kohort failed ({text}). Report this fault; KOHORT_DEBUG=1 shows more. Result", 3)
+        code = _last_words(f"Error: kohort failed ({text}); report this fault (KOHORT_DEBUG=1 shows more)", 3)
     _leave(code)
 
 

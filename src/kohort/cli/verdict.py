@@ -27,14 +27,14 @@ def print_release(release: Release, *, saved: Path | None) -> None:
     say("\nDetail lost by column:")
     longest = max(map(len, release.loss.per_column), default=0)
     for name, share in release.loss.per_column.items():
-        say(f"  {name:<{longest}}  {percent(share):>7}  {release.axes[name]}")
+        say(f"  {_printable(name):<{longest}}  {percent(share):>7}  {release.axes[name]}")
     say("\nChecks of the written file:")
     _print_checks(release.evidence.checks)
     say("\nThe run:")
     for sentence in (*release.notes, *([] if release.answers is None else [release.answers.in_words()])):
         say(f"  {sentence}")
     seconds = ", ".join(f"{step} {spent:.1f}" for step, spent in release.summary()["seconds"].items())
-    say(f"  Seed: {release.job.seed}. Seconds: {seconds}.")
+    say(f"  Settings: method {release.job.method}, seed {release.job.seed}. Seconds: {seconds}.")
 
 
 def print_audit(evidence: Evidence, file: str, job: Job) -> None:
@@ -85,7 +85,7 @@ def _revealed(evidence: Evidence) -> Iterable[str]:
     for found in revealed:
         rows = counted(round(found.alike_share * evidence.rows), "row")
         groups = counted(found.alike_classes, "group")
-        yield f"But {groups} reveal {found.column} of {rows}: all rows of such a group have the same value."
+        yield f"But {groups} reveal {_printable(found.column)} of {rows}: all rows of such a group have the same value."
     if revealed:
         yield "Next: do not publish yet. Anonymize the original again and promise more, such as --l 2. Details are below."
     elif evidence.homogeneity:
@@ -105,7 +105,7 @@ def _promises(job: Job) -> str:
 def _loss(release: Release) -> Iterable[str]:
     lost = release.loss.per_column
     most = max(lost, key=lambda name: lost[name]) if lost else None
-    where = f", most in {most} ({percent(lost[most])})" if most is not None and lost[most] > 0 else ""
+    where = f", most in {_printable(most)} ({percent(lost[most])})" if most is not None and lost[most] > 0 else ""
     yield f"{percent(release.loss.leaf)} of detail lost{where}."
     suppressed = release.summary()["suppressed"]
     rows = release.evidence.rows + (0 if release.kept_suppressed else suppressed)
@@ -126,7 +126,7 @@ def _next_step(release: Release, saved: Path | None) -> Iterable[str]:
     again = _audit_command(release, saved) or "kohort audit, with the job that --save-job saves"
     unprotected = [name for name, promise in job.sensitive_promises().items() if not promise.requested]
     if unprotected:
-        yield f"k alone does not protect {', '.join(unprotected)}: all rows of a group may have the same value."
+        yield f"k alone does not protect {_printable(', '.join(unprotected))}: all rows of a group may have the same value."
         yield f"Next: see what groups reveal with: {again}"
     else:
         yield f"Next: check the file again at any time with: {again}"
@@ -135,18 +135,25 @@ def _next_step(release: Release, saved: Path | None) -> Iterable[str]:
 def _audit_command(release: Release, saved: Path | None) -> str:
     """Return the command that audits the release; empty if only a saved job can hold its promises."""
     job, command = release.job, ["kohort", "audit", str(release.output)]
+    unit = [word for name in job.names("unit") for word in ("--drop", name)]  # the release cannot show who is who
     if saved is not None:
-        return shlex.join([*command, "--job", str(saved)])
+        return shlex.join([*command, "--job", str(saved), *unit])
     own = any(promise.requested != job.promise.requested for promise in job.sensitive_promises().values())
     flags = {"k": job.promise.k, **{name: getattr(job.promise, name) for name in job.promise.requested}}
-    if own or not all(isinstance(value, (int, float)) for value in flags.values()):
+    if own or job.ranges == "grid" or not all(isinstance(value, (int, float)) for value in flags.values()):
         return ""
-    for name in ("quasi", "sensitive"):
-        named = job.names(name)
-        command += [f"--{name}", ",".join(named)] if named else []
-    return shlex.join(
-        [*command, *(word for name, value in flags.items() for word in (f"--{name.replace('_', '-')}", str(value)))]
-    )
+    for role in ("quasi", "sensitive"):
+        published = [name for column in job.names(role) for name, _statistic in job.columns[column].published(column)]
+        plain = all(name == name.strip() and not set(name) & set(',"\r\n') for name in published)
+        given = [",".join(published)] if plain and published else published
+        command += [word for names in given for word in (f"--{role}", names)]
+    promised = [word for name, value in flags.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+    return shlex.join([*command, *unit, *promised])
+
+
+def _printable(text: str) -> str:
+    """Return a text without characters that a terminal could take for a command."""
+    return "".join(sign if sign.isprintable() else "?" for sign in text)
 
 
 def _print_checks(checks: Iterable[Check]) -> None:
@@ -165,5 +172,5 @@ def _figure(figure: float | str | None) -> str:
     if figure is None:
         return "-"
     if isinstance(figure, float):
-        return f"{figure:.4g}"
+        return f"{figure:.6g}"
     return f"{figure:,}" if isinstance(figure, int) else figure

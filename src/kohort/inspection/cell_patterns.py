@@ -60,7 +60,7 @@ class Contents:
         if self.free_text:
             return "free text"
         if self.names:
-            return "names of people"
+            return "names of persons"
         return "ICD codes" if self.icd else "post codes" if self.post_code_levels and self.zero_led else ""
 
 

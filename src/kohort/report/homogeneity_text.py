@@ -5,6 +5,8 @@ Each block answers first: how many groups reveal the sensitive value. Then come 
 
 from __future__ import annotations
 
+import shlex
+
 from kohort.auditor.evidence import Evidence
 from kohort.auditor.homogeneity import Alpha, Homogeneity, JointHomogeneity
 from kohort.wording import counted, percent
@@ -62,8 +64,9 @@ def remedy(found: Homogeneity | JointHomogeneity) -> list[str]:
     """Return what to do, or nothing if no value has a large share in a group."""
     if isinstance(found, JointHomogeneity):
         return ["What to do: see the columns above."] if found.alike_classes else []
+    printable = "".join(sign if sign.isprintable() else "?" for sign in found.column)
     if found.values == 1:
-        return [f"What to do: the column has only one value. Leave it out: set drop (--drop {found.column})."]
+        return [f"What to do: the column has only one value. Leave it out: set drop (--drop {shlex.quote(printable)})."]
     if found.alike_classes:
         return ["What to do: require at least 2 different values in each group. Set l (--l 2) and anonymize the source again."]
     if found.max > TOO_CERTAIN > found.base_rate:  # a lower limit than the share in the whole table cannot be kept
