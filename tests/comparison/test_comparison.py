@@ -74,7 +74,7 @@ def test_the_command_writes_page_json_and_csv_with_the_same_figures(sample, tmp_
     arguments = ["compare", str(source), "--job", str(job), "--k", "5,3", "--methods", "auto,mondrian", "-o", out]
     ran = CliRunner().invoke(cli.group, arguments)
     assert ran.exit_code == 0, ran.output
-    assert "Take auto." in ran.output
+    assert "Use the method auto." in ran.output
     page = (tmp_path / "out" / "comparison.html").read_text()
     assert page.count("<svg") == 7
     assert not re.search(r'(src|href)="http', page)  # the page loads no other file
