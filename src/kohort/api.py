@@ -119,20 +119,21 @@ def anonymize(
     allow : str or list of str
         Publish this `other` column although it looks like free text, or nearly every row has a different value.
     preset : str
-        Least k for a kind of recipient: internal (3), trusted (5), public (11, grid) or high-risk (20, grid). Less is
-        refused.
+        Smallest k for a kind of recipient: internal 3, trusted 5, public 11, high-risk 20 (the last two with ranges
+        grid).
     k : int, default 5
-        Every row has the same quasi-identifiers as at least k-1 other rows: groups of at least k (people, with a
-        unit).
+        Every row has the same quasi-identifiers as at least k-1 others: groups of at least k rows, or k people with
+        unit.
     l : int or dict of column to int
         Every group has at least this many different values in each sensitive column. A missing value counts as one.
     alpha : float, {'default': 0.5, 'HIV': 0.2} or dict of column to these
-        In no group may more than this share have the same sensitive value. HIV=0.2 sets the limit of one value.
+        In no group may more than this share have the same sensitive value. HIV=0.2 sets a limit for the value HIV
+        only.
     entropy_l : float or dict of column to float
         Like l, but by entropy: every group is at least as mixed as this many equally frequent values.
     recursive_l : (int, float) or dict of column to (int, float)
-        In every group, the most frequent value has fewer rows than C times the L-th most frequent and all rarer
-        values.
+        In every group, the most frequent value has fewer rows than C x the L-th most frequent and all rarer values
+        together.
     t : float or dict of column to float
         Largest distance (more than 0, less than 1) between the distribution of values in a group and in the whole
         release.
@@ -143,12 +144,13 @@ def anonymize(
     beta_kind : {'enhanced', 'basic'} or dict of column to str, default enhanced
         With enhanced, frequent values have a stricter limit.
     delta : float or dict of column to float
-        Every value occurs in every group, less than 2^delta times and more than 1/2^delta times as often as in the
+        Every value occurs in every group; its share is between 1/2^delta and 2^delta times its share in the whole
         release.
     suppress : float, default 0
         Largest share of the rows (0.02: 2 %) that may be suppressed, to lose less detail or to keep a promise.
     suppressed : {'leave', 'star'}, default leave
-        With leave, suppressed rows are left out. With star, they are one group of `*`, if it keeps the promise.
+        With leave, suppressed rows are left out. With star, they are one group of `*`, or left out if it breaks a
+        promise.
     method : str, default auto
         How to form groups. `kohort methods` lists all.
     effort : int

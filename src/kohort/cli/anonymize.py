@@ -144,7 +144,7 @@ def _require_explanation(file: Path, job: Job, others: Sequence[Any], *, force: 
         raise RequestError(f"--explain writes a .json file. Change the ending of {str(file)!r}.")
     if job.engine in ("disk", "spark"):
         raise RequestError(
-            f"--explain needs the memory engine; the job sets engine={job.engine}. Leave out --explain, or use --engine memory."
+            f"--explain needs the memory engine, but engine is {job.engine}. Leave out --explain, or use --engine memory."
         )
     if any(isinstance(other, Path) and os.path.realpath(other) == os.path.realpath(file) for other in others):
         raise RequestError(f"--explain would replace {file}, which this run reads or writes. Choose another name.")

@@ -23,7 +23,7 @@ ROLES = {
     "quasi": "Columns that other people may know (quasi-identifiers). Groups are the rows that are equal in them.",
     "sensitive": "Columns that nobody should learn about a person. The audit reports what groups reveal about them.",
     "identifier": "Columns that identify a person. The audit fails if FILE contains one.",
-    "unit": "Column with one value for each person, which a release must not contain. Without it the audit cannot count people.",
+    "unit": "Patient number. The audit fails if FILE contains it, and if not (it cannot count people). Use --drop to count rows.",
     "other": "Columns that are neither known to others nor sensitive.",
     "drop": "Columns that must not be published. The audit fails if FILE contains one.",
 }
@@ -72,7 +72,7 @@ def audit(
     """Check whether FILE is k-anonymous and keeps its other promises, whatever tool made it.
 
     The exit code is 1 if a check fails. Columns without a role are not checked. With --sensitive, kohort also reports what groups
-    reveal, and names sensitive values that at least k rows have.
+    reveal, and names sensitive values that occur in at least k rows of the file.
     """
     from kohort import api
     from kohort.job.job import Job

@@ -34,7 +34,7 @@ Start with `kohort demo`, then `kohort inspect YOUR.csv`.
 def group() -> None:
     """Anonymize tables about people, and prove it (k-anonymity).
 
-    kohort checks the written file itself. If the check fails, no file is left.
+    kohort checks the written file before it gets its name. If the check fails, no file is left.
     """
 
 

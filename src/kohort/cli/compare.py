@@ -52,7 +52,7 @@ def compare(
 ) -> None:  # fmt: skip
     """Run several methods on INPUT for every k; compare detail lost, time, group sizes and query errors; recommend one.
 
-    A comparison that was stopped continues when you run the same command again. It writes numbers and charts, no rows.
+    A comparison that was stopped continues when you run the same command again. compare writes numbers and charts, no rows.
     """
     from kohort import api
     from kohort.job.job import Job

@@ -76,7 +76,7 @@ def _print_not_checked(evidence: Evidence) -> None:
         say(f"Not checked: {', '.join(not_run)}. The reasons are below.")
     undeclared = next((check.found for check in evidence.checks if check.name == "undeclared"), 0)
     if isinstance(undeclared, int) and undeclared:
-        say(f"Not checked: {counted(undeclared, 'column')} without a role. Give each one a role (--quasi, --other, ...) first.")
+        say(f"Not checked: {counted(undeclared, 'column')} without a role. Give each a role (--quasi, ...) and audit again.")
 
 
 def _revealed(evidence: Evidence) -> Iterable[str]:

@@ -216,7 +216,7 @@ def on_tree(held: Distinct, requested: Column, axis: TreeAxis) -> Coding:
     if absent.any():
         advice = "Add each to the rule in hierarchy." if axis.rule else "Add a line for each to the tree (value;wider value;*)."
         raise RequestError(
-            f"Column {name!r}: its tree does not contain {counted(int(absent.sum()), 'distinct value')}, "
+            f"Column {name!r}: {counted(int(absent.sum()), 'distinct value')} not in its tree, "
             f"found in {counted(held.rows(absent), 'row')}{held.where(absent)}. {advice} "
             "If they mark missing values, set missing (--missing)."
         )

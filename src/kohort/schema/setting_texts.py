@@ -76,13 +76,13 @@ _TABLE = (
         "preset",
         PROMISES,
         "NAME",
-        "Least k for a kind of recipient: internal (3), trusted (5), public (11, grid) or high-risk (20, grid). Less is refused.",
+        "Smallest k for a kind of recipient: internal 3, trusted 5, public 11, high-risk 20 (the last two with ranges grid).",
     ),
     Setting(
         "k",
         PROMISES,
         "5",
-        "Every row has the same quasi-identifiers as at least k-1 other rows: groups of at least k (people, with a unit).",
+        "Every row has the same quasi-identifiers as at least k-1 others: groups of at least k rows, or k people with unit.",
         "5",
     ),
     Setting(
@@ -95,7 +95,7 @@ _TABLE = (
         "alpha",
         PROMISES,
         "0.5",
-        "In no group may more than this share have the same sensitive value. HIV=0.2 sets the limit of one value.",
+        "In no group may more than this share have the same sensitive value. HIV=0.2 sets a limit for the value HIV only.",
     ),
     Setting(
         "entropy_l",
@@ -107,7 +107,7 @@ _TABLE = (
         "recursive_l",
         PROMISES,
         "L,C",
-        "In every group, the most frequent value has fewer rows than C times the L-th most frequent and all rarer values.",
+        "In every group, the most frequent value has fewer rows than C x the L-th most frequent and all rarer values together.",
     ),
     Setting(
         "t",
@@ -128,7 +128,7 @@ _TABLE = (
         "delta",
         PROMISES,
         "1",
-        "Every value occurs in every group, less than 2^delta times and more than 1/2^delta times as often as in the release.",
+        "Every value occurs in every group; its share is between 1/2^delta and 2^delta times its share in the whole release.",
     ),
     Setting(
         "suppress",
@@ -141,7 +141,7 @@ _TABLE = (
         "suppressed",
         PROMISES,
         "leave|star",
-        "With leave, suppressed rows are left out. With star, they are one group of `*`, if it keeps the promise.",
+        "With leave, suppressed rows are left out. With star, they are one group of `*`, or left out if it breaks a promise.",
         "leave",
     ),
     # --- method

@@ -24,7 +24,7 @@ def _shortfall(promise: AlphaAnonymity, table: TableCounts) -> list[str]:
             least = math.ceil(share * 10_000) / 10_000
             problem = (
                 f"alpha={limit:g} {table.cannot_be_kept} in the whole table, one value has {100 * share:.2f} % of the "
-                f"{table.counted}. At least one group has the same share or more."
+                f"{table.counted}. In any grouping, at least one group has this share or more."
             )
             problems.append(problem + (f" Set alpha to {least:g} or more." if least < 1 else NO_WAY_OUT))
     return problems
