@@ -113,7 +113,7 @@ def test_error_lists_every_failing_column():
 def test_values_that_are_not_in_the_tree():
     tree = {"q": [["a", "*"], ["b", "*"]]}
     with pytest.raises(
-        RequestError, match=r"2 distinct values, found in 3 rows, the first at row 3 \(not counting the header\)"
+        RequestError, match=r"2 distinct values not in its tree, found in 3 rows, the first at row 3 \(not counting the header\)"
     ) as caught:
         encode(["a", "b", RARE, "?", RARE], hierarchy=tree)
     assert RARE not in str(caught.value)

@@ -19,7 +19,7 @@ from tests.fuzzing.running import Ran, Snapshot, snapshot
 from tests.fuzzing.sources import PLANTED
 
 SUCCESS = re.compile(r'audit passed|k = \d|"passed": true')
-IN_PLACE = "The release is in place"  # the run is complete except for the saved job
+IN_PLACE = "The release itself was written"  # the run is complete except for the saved job
 
 
 @dataclass

@@ -65,7 +65,7 @@ def _share(progress: Progress) -> str:
     if not total:
         return f" {done:,} rows" if done else ""
     share = f" {min(100 * done // total, 100)} %"
-    if rate and seconds > QUIET_SECONDS:
+    if rate and seconds > QUIET_SECONDS / 2:  # not the whole time, so that the first line shows it
         speed = f"{rate / 1e6:.1f} M" if rate >= 1e5 else f"{rate:,.0f}"
         share += f", {speed} rows/s" if progress.step_name in STEPS_OF_ROWS else ""
         share += f", about {max(total - done, 0) / rate:.0f} s left"

@@ -92,9 +92,9 @@ def test_addresses_are_used_without_change(spark, tmp_path):
         kh.anonymize(table, quasi=QUASI, sensitive="s1", k=5, method="mondrian", seed=7).table
     )
     for engine in ("memory", "disk"):
-        with pytest.raises(RequestError, match="only Spark reads and writes"):
+        with pytest.raises(RequestError, match="Only Spark reads and writes"):
             kh.anonymize(table, quasi=QUASI, k=5, engine=engine, output=target)
-        with pytest.raises(RequestError, match="only Spark reads and writes"):
+        with pytest.raises(RequestError, match="Only Spark reads and writes"):
             kh.anonymize(source, quasi=QUASI, k=5, engine=engine)
 
 

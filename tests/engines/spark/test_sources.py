@@ -135,7 +135,7 @@ def test_missing_files_give_the_same_error_as_in_memory(spark, tmp_path):
         memory, on_spark = both(spark, tmp_path / name)
         assert memory == on_spark
         assert memory[0] is RequestError
-    with pytest.raises(RequestError, match="no files at file:///"):
+    with pytest.raises(RequestError, match="no files at 'file:///"):
         kh.anonymize(f"file://{tmp_path}/nothing", **REQUEST, spark=spark)
     csv_file(tmp_path / "in.csv", ROWS)
     with pytest.raises(RequestError, match="Save the table as Parquet"):
