@@ -41,22 +41,6 @@ def gives_the_same_release(engine: str) -> None:
 
     Both releases must hold the same rows in any order. A row is compared by its original quasi-identifiers, its published values
     and its sensitive values.
-
-    Parameters
-    ----------
-    engine : str
-        The name of the engine.
-
-    Raises
-    ------
-    AssertionError
-        If the releases, the sizes of their groups or their information loss differ.
-
-    Examples
-    --------
-    >>> from kohort.testing import gives_the_same_release
-    >>> gives_the_same_release("disk")  # doctest: +SKIP
-
     """
     for number, table in enumerate(_tables()):
         for requested in REQUESTED[number::2]:  # each setting with one table only, because a run on a cluster takes seconds
@@ -64,24 +48,7 @@ def gives_the_same_release(engine: str) -> None:
 
 
 def counts_persons(engine: str) -> None:
-    """Check that the engine counts a person with several rows once, also when it works in parts.
-
-    Parameters
-    ----------
-    engine : str
-        The name of the engine.
-
-    Raises
-    ------
-    AssertionError
-        If the release or the error differs from that of the memory engine.
-
-    Examples
-    --------
-    >>> from kohort.testing import counts_persons
-    >>> counts_persons("disk")  # doctest: +SKIP
-
-    """
+    """Check that the engine counts a person with several rows once, also when it works in parts."""
     requested = (
         ({"method": "mondrian", "k": 4, "l": 2}, {"method": "mondrian", "k": 134}),  # the table has fewer than 134 people
         ({"method": "k-member", "k": 3, "block": 50},),
@@ -94,24 +61,7 @@ def counts_persons(engine: str) -> None:
 
 
 def refuses_with_a_way_out(engine: str) -> None:
-    """Check that the engine runs a job that cannot be done in parts, or raises an error that names a flag to change.
-
-    Parameters
-    ----------
-    engine : str
-        The name of the engine.
-
-    Raises
-    ------
-    AssertionError
-        If the engine fails without need, or if its error names no flag.
-
-    Examples
-    --------
-    >>> from kohort.testing import refuses_with_a_way_out
-    >>> refuses_with_a_way_out("disk")  # doctest: +SKIP
-
-    """
+    """Check that the engine runs a job that cannot be done in parts, or raises an error that names a flag to change."""
     table = next(_tables())
     for requested in ({"method": "incognito"}, {"method": "mondrian", "effort": 1}, {"method": "k-member", "block": 0}):
         job = Job.build(quasi=QUASI, sensitive="s1", k=3, seed=1, **requested)
@@ -184,24 +134,7 @@ def _tables() -> Iterator[pa.Table]:
 
 
 def writes_what_it_proved(engine: str) -> None:
-    """Check that every file format holds the same release, that the source is unchanged, and that no other files are left.
-
-    Parameters
-    ----------
-    engine : str
-        The name of the engine.
-
-    Raises
-    ------
-    AssertionError
-        If a file differs, or if the folder holds other files.
-
-    Examples
-    --------
-    >>> from kohort.testing import writes_what_it_proved
-    >>> writes_what_it_proved("disk")  # doctest: +SKIP
-
-    """
+    """Check that every file format holds the same release, that the source is unchanged, and that no other files are left."""
     sample, folders = datasets.hospital(400), ENGINES[engine].writes_folders
     job = Job.build(sample.job, engine=engine, seed=7, keep_order=not folders)
     with tempfile.TemporaryDirectory() as name:
@@ -252,24 +185,7 @@ def leaves_nothing_when_it_fails(engine: str) -> None:
 
 
 def shuffles_unpredictably(engine: str) -> None:
-    """Check that two runs of the same job with the same seed publish the same rows in different orders.
-
-    Parameters
-    ----------
-    engine : str
-        The name of the engine.
-
-    Raises
-    ------
-    AssertionError
-        If the orders are equal, or if the rows differ.
-
-    Examples
-    --------
-    >>> from kohort.testing import shuffles_unpredictably
-    >>> shuffles_unpredictably("memory")  # doctest: +SKIP
-
-    """
+    """Check that two runs of the same job with the same seed publish the same rows in different orders."""
     sample = datasets.hospital(400)
     job = Job.build(sample.job, engine=engine, seed=7)
     one, two = (_listed(api.anonymize(sample.table, job).table) for _ in range(2))

@@ -59,24 +59,7 @@ def _everywhere(method: Method, test: Callable[[pa.Table, Job], None], examples:
 
 
 def labels_without_gaps(method: Method) -> None:
-    """Check that the labels are 0, 1, ... without gaps, each on at least k rows; -1 marks suppressed rows.
-
-    Parameters
-    ----------
-    method : Method
-        The method, from `kohort.methods.METHODS`.
-
-    Raises
-    ------
-    AssertionError
-        If a label is missing or has fewer than k rows.
-
-    Examples
-    --------
-    >>> from kohort.methods import METHODS
-    >>> labels_without_gaps(METHODS["mondrian"])  # doctest: +SKIP
-
-    """
+    """Check that the labels are 0, 1, ... without gaps, each on at least k rows; -1 marks suppressed rows."""
 
     def check(table: pa.Table, job: Job) -> None:
         _require_labels(_partition(_points(table, job), job).labels, table.num_rows, job.promise.k)
@@ -114,24 +97,7 @@ def inputs_untouched(method: Method) -> None:
 
 
 def promise_kept(method: Method) -> None:
-    """Check that the published table has no group of fewer than k rows, and no row too many or too few.
-
-    Parameters
-    ----------
-    method : Method
-        The method, from `kohort.methods.METHODS`.
-
-    Raises
-    ------
-    AssertionError
-        If a group is too small, or if the number of published rows is wrong.
-
-    Examples
-    --------
-    >>> from kohort.methods import METHODS
-    >>> promise_kept(METHODS["mondrian"])  # doctest: +SKIP
-
-    """
+    """Check that the published table has no group of fewer than k rows, and no row too many or too few."""
 
     def check(table: pa.Table, job: Job) -> None:
         release = api.anonymize(table, job)
@@ -143,24 +109,7 @@ def promise_kept(method: Method) -> None:
 
 
 def same_at_any_thread_count(method: Method) -> None:
-    """Check that 1 and 4 threads give the same labels.
-
-    Parameters
-    ----------
-    method : Method
-        The method, from `kohort.methods.METHODS`.
-
-    Raises
-    ------
-    AssertionError
-        If the labels differ.
-
-    Examples
-    --------
-    >>> from kohort.methods import METHODS
-    >>> same_at_any_thread_count(METHODS["mondrian"])  # doctest: +SKIP
-
-    """
+    """Check that 1 and 4 threads give the same labels."""
     for option in option_sets(method):
         table, job = enough_for_threads(method, option)
         points = _points(table, job)
@@ -172,22 +121,6 @@ def same_for_any_row_order(method: Method) -> None:
     """Check that the release does not depend on the order of the rows of the source.
 
     Both releases must hold the same pairs of original and published values, each equally often.
-
-    Parameters
-    ----------
-    method : Method
-        The method, from `kohort.methods.METHODS`.
-
-    Raises
-    ------
-    AssertionError
-        If the releases differ.
-
-    Examples
-    --------
-    >>> from kohort.methods import METHODS
-    >>> same_for_any_row_order(METHODS["mondrian"])  # doctest: +SKIP
-
     """
 
     def check(table: pa.Table, job: Job) -> None:
@@ -223,24 +156,7 @@ def too_few_rows(method: Method) -> None:
 
 
 def can_be_cancelled(method: Method) -> None:
-    """Check that a run that is cancelled while it groups or improves ends with `CancelledError`.
-
-    Parameters
-    ----------
-    method : Method
-        The method, from `kohort.methods.METHODS`.
-
-    Raises
-    ------
-    AssertionError
-        If the run ends without `CancelledError`.
-
-    Examples
-    --------
-    >>> from kohort.methods import METHODS
-    >>> can_be_cancelled(METHODS["mondrian"])  # doctest: +SKIP
-
-    """
+    """Check that a run that is cancelled while it groups or improves ends with `CancelledError`."""
 
     class CancelledWhileGrouping(Progress):
         def slot(self) -> NDArray[np.int64]:

@@ -33,50 +33,12 @@ from kohort.testing.sample_tables import (
 
 
 def kept_alone(method: Method, promise: str) -> None:
-    """Check that the release keeps the promise, or that an error is raised because the promise cannot be kept.
-
-    Parameters
-    ----------
-    method : Method
-        The method, from `kohort.methods.METHODS`.
-    promise : str
-        The name of a promise that the method supports.
-
-    Raises
-    ------
-    AssertionError
-        If a release breaks the promise, or if an error is wrong.
-
-    Examples
-    --------
-    >>> from kohort.methods import METHODS
-    >>> kept_alone(METHODS["mondrian"], "l")  # doctest: +SKIP
-
-    """
+    """Check that the release keeps the promise, or that an error is raised because the promise cannot be kept."""
     with_promises(method, PARAMETERS[promise], require_kept, EXAMPLES_PER_PROMISE)
 
 
 def kept_for_persons(method: Method, promise: str) -> None:
-    """Check the same as `kept_alone` with several rows per person: people are counted, and the unit column is not published.
-
-    Parameters
-    ----------
-    method : Method
-        The method, from `kohort.methods.METHODS`.
-    promise : str
-        The name of a promise that the method supports.
-
-    Raises
-    ------
-    AssertionError
-        If a release breaks the promise, or if an error is wrong.
-
-    Examples
-    --------
-    >>> from kohort.methods import METHODS
-    >>> kept_for_persons(METHODS["mondrian"], "l")  # doctest: +SKIP
-
-    """
+    """Check the same as `kept_alone` with several rows per person: people are counted, and the unit column is not published."""
     of_persons = PARAMETERS[promise].map(lambda requested: {**requested, "unit": ["person"]})
     with_promises(method, of_persons, require_kept, EXAMPLES_PER_PROMISE)
 
@@ -85,24 +47,6 @@ def kept_in_many_classes(method: Method, promise: str) -> None:
     """Check on a larger table that every group keeps the promise, and that the method makes many groups, not one.
 
     The check runs for rows and for people.
-
-    Parameters
-    ----------
-    method : Method
-        The method, from `kohort.methods.METHODS`.
-    promise : str
-        The name of a promise that the method supports.
-
-    Raises
-    ------
-    AssertionError
-        If a group breaks the promise, or if there are too few groups.
-
-    Examples
-    --------
-    >>> from kohort.methods import METHODS
-    >>> kept_in_many_classes(METHODS["mondrian"], "l")  # doctest: +SKIP
-
     """
     merges_only = method.in_blocks and not method.uses_promises
     least = 2 if method.recodes_globally or merges_only else 8
@@ -119,26 +63,7 @@ def kept_in_many_classes(method: Method, promise: str) -> None:
 
 
 def kept_in_corners(method: Method, promise: str) -> None:
-    """Check the special cases of a sensitive column: one value, all different, all missing, thousands of values.
-
-    Parameters
-    ----------
-    method : Method
-        The method, from `kohort.methods.METHODS`.
-    promise : str
-        The name of a promise that the method supports.
-
-    Raises
-    ------
-    AssertionError
-        If a release breaks the promise, or if an error is wrong.
-
-    Examples
-    --------
-    >>> from kohort.methods import METHODS
-    >>> kept_in_corners(METHODS["mondrian"], "l")  # doctest: +SKIP
-
-    """
+    """Check the special cases of a sensitive column: one value, all different, all missing, thousands of values."""
     for requested in TYPICAL[promise]:
         for _title, table in special_sensitive():
             require_kept(table, job_for(method, {}, 3, hierarchy={"tree": TREE}, **requested))
@@ -152,24 +77,6 @@ def changes_nothing_if_kept(method: Method, promise: str) -> None:
     """Check that a promise that the method's groups already keep does not change the groups.
 
     The check runs without rounds of improvement, because these may pass through groups that break the promise.
-
-    Parameters
-    ----------
-    method : Method
-        The method, from `kohort.methods.METHODS`.
-    promise : str
-        The name of a promise that the method supports.
-
-    Raises
-    ------
-    AssertionError
-        If the groups change.
-
-    Examples
-    --------
-    >>> from kohort.methods import METHODS
-    >>> changes_nothing_if_kept(METHODS["mondrian"], "l")  # doctest: +SKIP
-
     """
     if promise == "k" and method.in_blocks:  # these methods aim at groups of k rows, so another k gives other groups
         return
@@ -200,24 +107,7 @@ def changes_nothing_if_kept(method: Method, promise: str) -> None:
 
 
 def kept_together(method: Method) -> None:
-    """Check several promises at once, with and without suppression, for rows and for people, with texts that mean missing.
-
-    Parameters
-    ----------
-    method : Method
-        The method, from `kohort.methods.METHODS`.
-
-    Raises
-    ------
-    AssertionError
-        If a release breaks a promise, or if an error is wrong.
-
-    Examples
-    --------
-    >>> from kohort.methods import METHODS
-    >>> kept_together(METHODS["mondrian"])  # doctest: +SKIP
-
-    """
+    """Check several promises at once, with and without suppression, for rows and for people, with texts that mean missing."""
 
     @st.composite
     def several(draw: st.DrawFn) -> dict[str, Any]:
@@ -236,24 +126,7 @@ def kept_together(method: Method) -> None:
 
 
 def kept_by_each_column(method: Method) -> None:
-    """Check two sensitive columns that have different promises.
-
-    Parameters
-    ----------
-    method : Method
-        The method, from `kohort.methods.METHODS`.
-
-    Raises
-    ------
-    AssertionError
-        If a release breaks a promise, or if an error is wrong.
-
-    Examples
-    --------
-    >>> from kohort.methods import METHODS
-    >>> kept_by_each_column(METHODS["mondrian"])  # doctest: +SKIP
-
-    """
+    """Check two sensitive columns that have different promises."""
 
     @st.composite
     def by_column(draw: st.DrawFn) -> dict[str, Any]:
@@ -276,22 +149,6 @@ def kept_when_improved(method: Method) -> None:
     """Check that improved groups keep the promises for every objective.
 
     Methods that recode a column everywhere in the same way cannot improve groups. For them, check that effort raises an error.
-
-    Parameters
-    ----------
-    method : Method
-        The method, from `kohort.methods.METHODS`.
-
-    Raises
-    ------
-    AssertionError
-        If a release breaks a promise, or if an error is wrong or missing.
-
-    Examples
-    --------
-    >>> from kohort.methods import METHODS
-    >>> kept_when_improved(METHODS["mondrian"])  # doctest: +SKIP
-
     """
     if method.recodes_globally:
         require_raises(RequestError, lambda: job_for(method, {}, 2, effort=1))
@@ -314,24 +171,7 @@ def kept_when_improved(method: Method) -> None:
 
 
 def same_promises_for_any_row_order(method: Method) -> None:
-    """Check that the release or the error does not depend on the order of the rows, for several promises and suppression.
-
-    Parameters
-    ----------
-    method : Method
-        The method, from `kohort.methods.METHODS`.
-
-    Raises
-    ------
-    AssertionError
-        If the releases or the errors differ.
-
-    Examples
-    --------
-    >>> from kohort.methods import METHODS
-    >>> same_promises_for_any_row_order(METHODS["mondrian"])  # doctest: +SKIP
-
-    """
+    """Check that the release or the error does not depend on the order of the rows, for several promises and suppression."""
     drawn = st.fixed_dictionaries(
         {
             "suppress": st.sampled_from((0, 0.2)),
@@ -355,24 +195,7 @@ def same_promises_for_any_row_order(method: Method) -> None:
 
 
 def same_promises_at_any_thread_count(method: Method) -> None:
-    """Check that 1 and 4 threads give the same labels with several promises.
-
-    Parameters
-    ----------
-    method : Method
-        The method, from `kohort.methods.METHODS`.
-
-    Raises
-    ------
-    AssertionError
-        If the labels differ.
-
-    Examples
-    --------
-    >>> from kohort.methods import METHODS
-    >>> same_promises_at_any_thread_count(METHODS["mondrian"])  # doctest: +SKIP
-
-    """
+    """Check that 1 and 4 threads give the same labels with several promises."""
     for option in option_sets(method):
         table, job = enough_for_threads(method, option, l=4, alpha=0.5, t=0.4, suppress=0.01)
         with refusals_allowed(method):
