@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import uuid
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -13,8 +14,8 @@ import pytest
 import kohort as kh
 from kohort import datasets
 from kohort.engines.memory import MemoryEngine
+from kohort.engines.spark import tasks
 from kohort.engines.spark.engine import SparkEngine
-from kohort.engines.spark.partition import _SparkWork
 from kohort.job.job import Job
 from kohort.progress import Progress
 from kohort.tables import tables
@@ -44,7 +45,8 @@ def test_release_of_a_cluster_is_the_same_as_in_memory(tmp_path, requested):
     assert found[0] == expected[0]
 
 
-def test_release_is_the_same_if_a_worker_dies_during_the_run(cluster, cluster_session, tmp_path, monkeypatch):
+@pytest.mark.usefixtures("cluster_session")
+def test_release_is_the_same_if_a_worker_dies_during_the_run(cluster, tmp_path, monkeypatch):
     """The parts that the worker had finished and the rows that it held are lost. Spark makes them again, with the same result.
 
     This must be the last test of this cluster: from here on the cluster has one worker.
@@ -54,31 +56,38 @@ def test_release_is_the_same_if_a_worker_dies_during_the_run(cluster, cluster_se
     requested: dict[str, Any] = {"quasi": ["q1", "q2", "q3", "q4"], "sensitive": "s1", "k": 5, "seed": 7}
     job = Job.build(**requested, method="k-member", block=2_000)
     expected = rows_of(kh.anonymize(table, job).table)
-    killed = threading.Event()
+    finished, killed = tmp_path / "finished", tmp_path / "killed"
+    finished.mkdir()
 
-    def kill_when_some_parts_are_finished():
-        tracker, end = cluster_session.sparkContext.statusTracker(), time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            stages = filter(None, map(tracker.getStageInfo, tracker.getActiveStageIds()))
-            if any(0 < stage.numCompletedTasks < stage.numTasks for stage in stages):
-                cluster.kill_worker(0)
-                killed.set()
-                return
+    def kill_a_worker():
+        while len(list(finished.iterdir())) < 3:
             time.sleep(0.01)
+        cluster.kill_worker(0)
+        killed.touch()
 
-    killer = threading.Thread(target=kill_when_some_parts_are_finished)
-    original = _SparkWork.finished
+    def finishing(*arguments, **rest):
+        """Return the task of the engine, but let only the first parts through before the worker is dead."""
+        finish = original(*arguments, **rest)
 
-    def finished(self, *cuts, **rest):
-        killer.start()
-        return original(self, *cuts, **rest)
+        def run(key, rows):
+            end = time.monotonic() + PATIENCE
+            while len(list(finished.iterdir())) >= 3 and not killed.exists():
+                if time.monotonic() > end:
+                    raise RuntimeError("The worker was not killed in time.")
+                time.sleep(0.01)
+            published = finish(key, rows)
+            (finished / uuid.uuid4().hex).touch()
+            return published
 
-    monkeypatch.setattr(_SparkWork, "finished", finished)
+        return run
+
+    original = tasks.finishing
+    monkeypatch.setattr(tasks, "finishing", finishing)
+    killer = threading.Thread(target=kill_a_worker, daemon=True)
+    killer.start()
     engine = SparkEngine(job, Progress(1), 4_000)
     made = engine.partition(engine.encode(str(tmp_path / "t.parquet")))
-    in_time = killed.is_set()
-    killer.join()
+    assert killed.exists()  # the worker died before all parts were finished
     engine.publish(made).release_file(tmp_path / "out.parquet", force=False)
-    assert in_time  # otherwise the worker died too late to affect the run
     assert not cluster.pids(0)
     assert rows_of(tables.read(tmp_path / "out.parquet")[0]) == expected
