@@ -110,8 +110,7 @@ def anonymize(
     identifier : str or list of str
         Columns that identify a person: name, address, insurance number. Never published.
     unit : str
-        Column with one value for each person, the same in all rows of that person. kohort then counts people. Never
-        published.
+        The patient number, if people have several rows: another for each person. kohort then counts people. Never published.
     other : str or list of str
         Columns to publish unchanged that are neither known to others nor sensitive.
     drop : str or list of str
@@ -119,21 +118,19 @@ def anonymize(
     allow : str or list of str
         Publish this `other` column although it looks like free text, or nearly every row has a different value.
     preset : str
-        Smallest k for a kind of recipient: internal 3, trusted 5, public 11, high-risk 20 (the last two with ranges
-        grid).
+        Sets k for a recipient; refuses less. internal: 3, trusted: 5, public: 11, high-risk: 20 (last two: also round
+        ranges).
     k : int, default 5
-        Every row has the same quasi-identifiers as at least k-1 others: groups of at least k rows, or k people with
-        unit.
+        Every row has the same quasi-identifiers as at least k-1 others. So a group has k rows or more (with --unit: k
+        people).
     l : int or dict of column to int
         Every group has at least this many different values in each sensitive column. A missing value counts as one.
     alpha : float, {'default': 0.5, 'HIV': 0.2} or dict of column to these
-        In no group may more than this share have the same sensitive value. HIV=0.2 sets a limit for the value HIV
-        only.
+        Largest share of a group (0.5: half) that may have the same sensitive value. HIV=0.2: a limit for the value HIV only.
     entropy_l : float or dict of column to float
         Like l, but by entropy: every group is at least as mixed as this many equally frequent values.
     recursive_l : (int, float) or dict of column to (int, float)
-        In every group, the most frequent value has fewer rows than C x the L-th most frequent and all rarer values
-        together.
+        In every group: rows of the most frequent value < C x (rows of the L-th most frequent value and of all rarer ones).
     t : float or dict of column to float
         Largest distance (more than 0, less than 1) between the distribution of values in a group and in the whole
         release.
@@ -144,31 +141,30 @@ def anonymize(
     beta_kind : {'enhanced', 'basic'} or dict of column to str, default enhanced
         With enhanced, frequent values have a stricter limit.
     delta : float or dict of column to float
-        Every value occurs in every group; its share is between 1/2^delta and 2^delta times its share in the whole
-        release.
+        Every value occurs in every group, between 1/2^delta and 2^delta times as often as in the release (1: half to twice).
     suppress : float, default 0
         Largest share of the rows (0.02: 2 %) that may be suppressed, to lose less detail or to keep a promise.
     suppressed : {'leave', 'star'}, default leave
-        With leave, suppressed rows are left out. With star, they are one group of `*`, or left out if it breaks a
-        promise.
+        With leave, suppressed rows are removed. With star, they stay as one group of `*`, if that group keeps the promises.
     method : str, default auto
         How to form groups. `kohort methods` lists all.
     effort : int
         Rounds in which kohort improves the groups. More rounds: less detail lost, slower. Default: 1 for auto, merge
         and top-down, else 0.
     objective : {'leaf', 'height', 'square-error', 'class'}, default leaf
-        What to keep low: leaf loss, height loss, square error of numbers, or (class) different labels in a group.
+        Which kind of loss to keep small (see the glossary). class: keep rows with the same --label together, to train a
+        model.
     label : str
         With objective class: the column whose equal values should stay together.
     weight : dict of column to float, default 1
-        Importance of a column. Detail lost in it counts this many times. Repeat for more columns.
+        Importance of a column: detail lost in it counts this many times. For more columns, repeat the flag.
     workload : path, dict or Workload
         Queries (TOML) to optimise the release for; see docs/how-to/workloads.md.
     option : dict of option to value
-        Option of the method. `kohort methods NAME` lists them. Repeat for more options.
+        Option of the method. `kohort methods NAME` lists them. For several, repeat the flag.
     block : int, default 20000
-        Most methods, also auto, form groups inside blocks of this many rows if a table has more than twice as many;
-        0: never.
+        Rows in a block. Most methods divide a table of two blocks or more and form groups inside each block. 0: do not
+        divide.
     seed : int
         Start of the random choices. The same table, job and seed give the same rows. Default: random, saved with the
         job.
@@ -180,19 +176,19 @@ def anonymize(
         Tree of a column: a file (lines value;level1;...;*) or a rule: prefix:3,2, interval:5,10, date, order, rare,
         flat.
     type : dict of column to str, default detected
-        Type: integer, decimal, boolean (yes/no), date, timestamp (date and time) or text. Repeat for more columns.
+        Type: integer, decimal, boolean (yes/no), date, timestamp (date and time) or text. For more columns, repeat the flag.
     format : dict of column to str, default detected
-        How dates of a column are written, from DD, MM or MON, and YYYY. Repeat for more.
+        How dates are written: DD (day), MM (month as 03) or MON (Mar), YYYY (year). For more columns, repeat the flag.
     missing : str or list of str
-        Text that means a missing value, in addition to the empty cell. Repeat for more.
+        Text that means a missing value, in addition to the empty cell. For several, repeat the flag.
     encoding : str
         Encoding of a text file. Default: UTF-8; UTF-16 is detected.
     statistic : dict of column to {'range', 'mean', 'both'}, default range
-        For a number: publish its range, its mean in the group (as COL.mean), or both. Repeat for more.
+        For a number: publish its range, its mean in the group (as COL.mean), or both. For several, repeat the flag.
     ranges : {'tight', 'grid'}, default tight
         Ranges begin and end at values of people in the group (tight), or at multiples of a step (grid).
     step : dict of column to float
-        With ranges grid: the step of a column of numbers. Repeat for more. Default: 5 for integers, 1 for decimals.
+        With ranges grid: the step of a column of numbers. For several, repeat the flag. Default: 5 for integers, 1 for decimals.
     keep_order : bool, default False
         Keep the order of the rows, which may reveal who is who. Without it kohort shuffles them.
     engine : {'auto', 'memory', 'disk', 'spark'}, default auto

@@ -67,7 +67,7 @@ def require_distances(run: Run, name: str, counts: Counts, distance: Distance, v
             problem = "not in the tree of the column. Add them to the tree"
         elif value_distance.dates is not None:
             problem = f"not dates written as {value_distance.dates}. Correct them"
-        missing = "If they mean a missing value, list them in missing (--missing)."
+        missing = "If such a value means 'unknown', name it in missing (--missing 'n/a')."
         raise RequestError(
             f"Column {name!r}: {counted(lost, 'distinct value')} {'is' if lost == 1 else 'are'} {problem}. {missing}"
         )

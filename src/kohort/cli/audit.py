@@ -23,8 +23,8 @@ ROLES = {
     "quasi": "Columns that other people may know (quasi-identifiers). Groups are the rows that are equal in them.",
     "sensitive": "Columns that nobody should learn about a person. The audit reports what groups reveal about them.",
     "identifier": "Columns that identify a person. The audit fails if FILE contains one.",
-    "unit": "Patient number. The audit fails if FILE contains it, and if not (it cannot count people). Use --drop to count rows.",
-    "other": "Columns that are neither known to others nor sensitive.",
+    "unit": "The patient number. A release does not contain it, so an audit with it fails. Use --drop to count rows.",
+    "other": "Columns that are neither known to others nor sensitive. The audit does not look into them.",
     "drop": "Columns that must not be published. The audit fails if FILE contains one.",
 }
 """What roles mean for an audit."""

@@ -18,7 +18,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 EXIT_CODES = """\b
 Exit codes:
-  0    done; for anonymize and audit: no check failed
+  0    done; for anonymize and audit: no check failed (an audit may not have run all: it says so first)
   1    the promise cannot be kept, or the audit failed; no release is written
   2    the request is wrong: a setting, a file or a column
   3    the machine failed: disk or memory full, or a component is missing
@@ -34,7 +34,7 @@ Start with `kohort demo`, then `kohort inspect YOUR.csv`.
 def group() -> None:
     """Anonymize tables about people, and prove it (k-anonymity).
 
-    kohort checks the written file before it gets its name. If the check fails, no file is left.
+    kohort writes a temporary file and checks it. You get the file only if the check passes.
     """
 
 

@@ -50,7 +50,7 @@ def compare(
     source: Path, folder: Path, job_file: Path, ks: str, methods: list[str] | None, models: str | None,
     force: bool, as_json: bool, **settings: Any,
 ) -> None:  # fmt: skip
-    """Run several methods on INPUT for every k; compare detail lost, time, group sizes and query errors; recommend one.
+    """Run several methods on INPUT for every k; compare detail lost, time, group sizes and answers to queries; recommend one.
 
     A comparison that was stopped continues when you run the same command again. compare writes numbers and charts, no rows.
     """

@@ -20,7 +20,7 @@ Examples, in the folder that `make demo` leaves (cd kohort-demo):
 """
 
 
-@click.command(short_help="Examine a table and draft a job.", epilog=INSPECT_EXAMPLES)
+@click.command(short_help="Examine a table and suggest settings (a job file).", epilog=INSPECT_EXAMPLES)
 @click.argument("source", metavar="INPUT", type=PATH)
 @click.option(
     "-o",

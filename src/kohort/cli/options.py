@@ -76,10 +76,11 @@ def _shares(_context: click.Context, _option: click.Parameter, given: Sequence[s
         try:
             limit = float(share)
         except ValueError:
-            message = "Write a share between 0 and 1, or VALUE=SHARE."
+            message = "Write a share between 0 and 1 (--alpha 0.5), or a limit for one sensitive value (--alpha HIV=0.2)."
             raise click.BadParameter(message) from None
         if name in limits:
-            message = "The same limit is given twice. Give it once."
+            which = "for one value" if equals else "for all values"
+            message = f"Two limits are given {which}. Give one."
             raise click.BadParameter(message)
         limits[name] = limit
     return limits["default"] if limits.keys() == {"default"} else limits or None
@@ -109,7 +110,7 @@ def job_flags(texts: Mapping[str, str]) -> Callable[..., Any]:
     return with_flags(
         flag(
             "--job", "job_file", type=PATH, metavar="FILE", section=WHAT_TO_PUBLISH, first=True,
-            help="Job file: a text file (TOML or JSON) with settings. A flag replaces the setting of the file for this run.",
+            help="Job file (TOML or JSON) with settings. A flag replaces a setting; a role flag, only the role of its columns.",
         ),
         *(setting(role, multiple=True, callback=names, first=role != "unit", text=texts.get(role)) for role in ROLE_FLAGS),
     )  # fmt: skip

@@ -85,7 +85,8 @@ def _revealed(evidence: Evidence) -> Iterable[str]:
     for found in revealed:
         rows = counted(round(found.alike_share * evidence.rows), "row")
         groups = counted(found.alike_classes, "group")
-        yield f"But {groups} reveal {_printable(found.column)} of {rows}: all rows of such a group have the same value."
+        reveal = "reveals" if found.alike_classes == 1 else "reveal"
+        yield f"But {groups} {reveal} {_printable(found.column)} of {rows}: all rows of such a group have the same value."
     if revealed:
         yield "Next: do not publish yet. Anonymize the original again and promise more, such as --l 2. Details are below."
     elif evidence.homogeneity:

@@ -218,7 +218,7 @@ def on_tree(held: Distinct, requested: Column, axis: TreeAxis) -> Coding:
         raise RequestError(
             f"Column {name!r}: {counted(int(absent.sum()), 'distinct value')} not in its tree, "
             f"found in {counted(held.rows(absent), 'row')}{held.where(absent)}. {advice} "
-            "If they mark missing values, set missing (--missing)."
+            "If such a value means 'unknown', name it in missing (--missing 'n/a')."
         )
     return Coding(axis, np.append(codes, 0))
 
@@ -256,12 +256,12 @@ def read_values(held: Distinct, requested: Column) -> Reading:
         )
     if reading.unfit is not None:
         if requested.format is not None:
-            advice = f"If the column has no dates, remove format (--format {held.name}). Otherwise correct these values,"
+            advice = "If the column has no dates, leave out its format. Otherwise correct these values."
         else:
-            advice = f"Correct these values, set type to text (--type {held.name}=text),"
+            advice = f"Correct these values, or set type to text (--type {held.name}=text)."
         raise RequestError(
             f"Column {held.name!r}: in {counted(held.rows(reading.unfit), 'row')} the value is {reading.unfit_because}"
-            f"{held.where(reading.unfit)}. {advice} or set missing (--missing) if they mark missing values."
+            f"{held.where(reading.unfit)}. {advice} If such a value means 'unknown', name it in missing (--missing 'n/a')."
         )
     if reading.question:
         raise RequestError(f"Column {held.name!r} {reading.question}.")

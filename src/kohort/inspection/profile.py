@@ -130,7 +130,7 @@ def _nearly_numbers(texts: pa.Array, counts: NDArray[np.int64], indices: NDArray
     first = int(np.argmax(np.append(~fits, False)[indices]))
     return (
         f"{rows:,} of {counts.sum():,} rows are numbers; the first other value is at {row_number(first)}. "
-        "Correct it, or, if it means a missing value, name it in missing (--missing)."
+        "Correct it. If it means 'unknown', name it in missing (--missing 'n/a')."
     )
 
 

@@ -49,9 +49,8 @@ def parsed(text: str, loads: Any, syntax: str, name: str = "The job") -> dict[st
     try:
         parsed = loads(text)
     except ValueError as error:
-        raise RequestError(
-            f"{name} is not valid {syntax}: {str(error).rstrip('.')}. Correct this line. Text must be in double quotes."
-        ) from None
+        where = str(error).rstrip(".").replace("column", "character")  # a column is a column of a table here
+        raise RequestError(f"{name} is not valid {syntax}: {where}. Correct this line. Text must be in double quotes.") from None
     except RecursionError:
         raise RequestError(TOO_DEEP) from None
     if not isinstance(parsed, dict):

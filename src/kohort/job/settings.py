@@ -118,7 +118,9 @@ def _fold_columns(nested: dict[str, Any], given: Mapping[str, Any]) -> list[str]
                     no_effect = f"{setting} has no effect there. Remove it, or give the column the role quasi."
                     problems.append(f"Column {name!r} has the role {has}. {no_effect}")
             else:
-                problems.append(f"{setting} names column {name!r}, but that column has no role.{nearest(name, columns)}")
+                problems.append(
+                    f"{setting} names column {name!r}, but no column of that name has a role.{nearest(name, columns)}"
+                )
     return problems
 
 
@@ -149,7 +151,7 @@ def apply_preset(nested: dict[str, Any]) -> Iterable[str]:
     if k is None:
         nested["promise"] = {**promise, "k": floor.k}
     elif isinstance(k, int) and k < floor.k:
-        yield f"k={k} is weaker than the preset {name}, which needs k={floor.k}. Leave k out, or set it to {floor.k} or more."
+        yield f"k={k} is weaker than the preset {name}, which needs k={floor.k}. Set k (--k {floor.k}), or leave it out."
     if ranges is None:
         nested["ranges"] = floor.ranges
     elif ranges == "tight" and floor.ranges == "grid":

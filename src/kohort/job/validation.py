@@ -100,9 +100,12 @@ def objective_mistakes(nested: Mapping[str, Any]) -> Iterable[str]:
         yield "label has an effect only with objective class. Set objective (--objective class), or leave label out."
     column = columns.get(label) if isinstance(label, str) else None
     if column is None:
-        yield f"label names column {label!r}, but that column has no role.{nearest(str(label), columns)}"
+        yield f"label names column {label!r}, but no column of that name has a role.{nearest(str(label), columns)}"
     elif isinstance(column, Mapping) and column.get("role") == "sensitive":
-        yield f"The label {label!r} is sensitive. Groups of one label would reveal it. Choose a quasi or other column."
+        yield (
+            f"The label {label!r} is sensitive. objective class puts rows with the same label into one group. "
+            "That would reveal it. Choose a quasi or other column."
+        )
     elif isinstance(column, Mapping) and column.get("role") not in ("quasi", "other"):
         yield f"The label {label!r} is not published, so no model could be trained on it. Give it the role quasi or other."
 
@@ -169,6 +172,8 @@ def sentences(error: ValidationError, model: type[BaseModel], where: str = "sett
             yield f"{place} must be a table with settings."
         elif finding["type"].startswith("bool"):
             yield f"{place} must be true or false."
+        elif place == "suppress" and finding["type"] == "less_than_equal":  # somebody who writes 2 means 2 %
+            yield "suppress is a share of the rows, from 0 to 1. For 2 % write 0.02 (--suppress 0.02)."
         else:
             message = finding["msg"].removeprefix("Value error, ")
             for theirs, ours in _WORDS:

@@ -41,7 +41,7 @@ class Pictures:
                 allowed = " or ".join(SUFFIXES[what])
                 raise RequestError(f"kohort cannot write the {what} as {target.name!r}. End the name in {allowed} (--{what}).")
             if not sensitive:
-                raise RequestError(f"{what} (--{what}) needs a sensitive column. Set sensitive (--sensitive s).")
+                raise RequestError(f"{what} (--{what}) needs a sensitive column. Name one (--sensitive diagnosis).")
             tables.require_other(target, read)
             staging.require_free(target, self.force)
         if self.graph and self.curves and os.path.realpath(self.graph) == os.path.realpath(self.curves):

@@ -56,7 +56,9 @@ def graph_figure(evidence: Evidence) -> Panels:
 def _readable(evidence: Evidence) -> list[tuple[Homogeneity, Matrix]]:
     """Return the columns to draw, or raise an error if the picture would be too crowded."""
     if not evidence.homogeneity:
-        raise RequestError("There is no graph to draw. Set sensitive (--sensitive s), and give a table with rows.")
+        raise RequestError(
+            "There is no graph to draw. Name a sensitive column (--sensitive diagnosis), and give a table with rows."
+        )
     drawn = [(found, found.matrix) for found in evidence.homogeneity if found.matrix is not None]
     values = sum(len(found.alphas) for found in evidence.homogeneity)
     if len(drawn) < len(evidence.homogeneity) or values > MOST_VALUES or evidence.classes > MOST_CLASSES:

@@ -59,7 +59,9 @@ def curves_figure(evidence: Evidence) -> Panels:
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     if not evidence.homogeneity:
-        raise RequestError("There are no curves to draw. Set sensitive (--sensitive s), and give a table with rows.")
+        raise RequestError(
+            "There are no curves to draw. Name a sensitive column (--sensitive diagnosis), and give a table with rows."
+        )
     rows, k = evidence.homogeneity[0].se.rows, evidence.homogeneity[0].se.k
     lines = _lines(evidence)
     layout = ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08, wspace=0.06)

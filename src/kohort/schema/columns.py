@@ -184,8 +184,8 @@ def _named(
         which = "" if row_like(names) else f": {listed(undeclared)}"
         problems.append(
             f"{counted(len(undeclared), 'column')} {'has' if len(undeclared) == 1 else 'have'} no role{which}. "
-            "Give each a role: quasi, sensitive, identifier, "
-            "unit (the same value in all rows of one person), other (published unchanged) or drop."
+            "Give each a role: quasi (other people may know it), sensitive (such as a diagnosis), identifier (a name), "
+            "unit (the patient number, if people have several rows), other (published unchanged) or drop (left out)."
         )
     trees, tree_problems = load_trees(columns, folder, measured)
     if problems + tree_problems:
@@ -313,7 +313,7 @@ def unknown_columns(requested: Iterable[str], names: list[str]) -> list[str]:
 def _near(name: str, names: list[str]) -> str:
     """Return a sentence that says which column or columns were meant, or an empty text."""
     if "," in name and all(part.strip() in names for part in name.split(",")):
-        return " This flag takes one column name. Repeat the flag for each column."
+        return " If you repeat a flag, give one column name each time."
     return did_you_mean(name, names)
 
 

@@ -16,10 +16,10 @@ class Preset:
 
 
 PRESETS: dict[str, Preset] = {
-    "internal": Preset(3, "tight", "for the staff of the data holder: a risk of 1 in 3, the highest that data holders accept"),
-    "trusted": Preset(5, "tight", "for a recipient bound by contract: a risk of 1 in 5, the traditional minimum group size of 5"),
+    "internal": Preset(3, "tight", "for your own staff: groups of 3 are the least that is in common use (a risk of 1 in 3)"),
+    "trusted": Preset(5, "tight", "for a recipient bound by contract: groups of 5, the traditional minimum (a risk of 1 in 5)"),
     "public": Preset(
-        11, "grid", "for everyone: a risk of 1 in 11 (EMA policy 0070 and Health Canada: 0.09; CMS: counts of at least 11)"
+        11, "grid", "for everybody: EMA policy 0070 and Health Canada (a risk of 0.09), CMS in the US (counts of at least 11)"
     ),
-    "high-risk": Preset(20, "grid", "for everyone, if harm could be great: a risk of 1 in 20, as in some public patient data"),
+    "high-risk": Preset(20, "grid", "for everybody, if harm could be great: groups of 20 (a risk of 1 in 20)"),
 }

@@ -61,7 +61,7 @@ _TABLE = (
         "unit",
         WHAT_TO_PUBLISH,
         "COL",
-        "Column with one value for each person, the same in all rows of that person. kohort then counts people. Never published.",
+        "The patient number, if people have several rows: another for each person. kohort then counts people. Never published.",
     ),
     Setting("other", WHAT_TO_PUBLISH, "A,B", "Columns to publish unchanged that are neither known to others nor sensitive."),
     Setting("drop", WHAT_TO_PUBLISH, "A,B", "Columns that the recipient does not need. Not published."),
@@ -76,13 +76,13 @@ _TABLE = (
         "preset",
         PROMISES,
         "NAME",
-        "Smallest k for a kind of recipient: internal 3, trusted 5, public 11, high-risk 20 (the last two with ranges grid).",
+        "Sets k for a recipient; refuses less. internal: 3, trusted: 5, public: 11, high-risk: 20 (last two: also round ranges).",
     ),
     Setting(
         "k",
         PROMISES,
         "5",
-        "Every row has the same quasi-identifiers as at least k-1 others: groups of at least k rows, or k people with unit.",
+        "Every row has the same quasi-identifiers as at least k-1 others. So a group has k rows or more (with --unit: k people).",
         "5",
     ),
     Setting(
@@ -95,7 +95,7 @@ _TABLE = (
         "alpha",
         PROMISES,
         "0.5",
-        "In no group may more than this share have the same sensitive value. HIV=0.2 sets a limit for the value HIV only.",
+        "Largest share of a group (0.5: half) that may have the same sensitive value. HIV=0.2: a limit for the value HIV only.",
     ),
     Setting(
         "entropy_l",
@@ -107,7 +107,7 @@ _TABLE = (
         "recursive_l",
         PROMISES,
         "L,C",
-        "In every group, the most frequent value has fewer rows than C x the L-th most frequent and all rarer values together.",
+        "In every group: rows of the most frequent value < C x (rows of the L-th most frequent value and of all rarer ones).",
     ),
     Setting(
         "t",
@@ -128,7 +128,7 @@ _TABLE = (
         "delta",
         PROMISES,
         "1",
-        "Every value occurs in every group; its share is between 1/2^delta and 2^delta times its share in the whole release.",
+        "Every value occurs in every group, between 1/2^delta and 2^delta times as often as in the release (1: half to twice).",
     ),
     Setting(
         "suppress",
@@ -141,7 +141,7 @@ _TABLE = (
         "suppressed",
         PROMISES,
         "leave|star",
-        "With leave, suppressed rows are left out. With star, they are one group of `*`, or left out if it breaks a promise.",
+        "With leave, suppressed rows are removed. With star, they stay as one group of `*`, if that group keeps the promises.",
         "leave",
     ),
     # --- method
@@ -157,7 +157,7 @@ _TABLE = (
         "objective",
         METHOD,
         "leaf|height|square-error|class",
-        "What to keep low: leaf loss, height loss, square error of numbers, or (class) different labels in a group.",
+        "Which kind of loss to keep small (see the glossary). class: keep rows with the same --label together, to train a model.",
         "leaf",
     ),
     Setting("label", METHOD, "COL", "With objective class: the column whose equal values should stay together."),
@@ -165,16 +165,18 @@ _TABLE = (
         "weight",
         METHOD,
         "COL=2",
-        "Importance of a column. Detail lost in it counts this many times. Repeat for more columns.",
+        "Importance of a column: detail lost in it counts this many times. For more columns, repeat the flag.",
         "1",
     ),
     Setting("workload", METHOD, "FILE", "Queries (TOML) to optimise the release for; see docs/how-to/workloads.md."),
-    Setting("option", METHOD, "NAME=VALUE", "Option of the method. `kohort methods NAME` lists them. Repeat for more options."),
+    Setting(
+        "option", METHOD, "NAME=VALUE", "Option of the method. `kohort methods NAME` lists them. For several, repeat the flag."
+    ),
     Setting(
         "block",
         METHOD,
         "20000",
-        "Most methods, also auto, form groups inside blocks of this many rows if a table has more than twice as many; 0: never.",
+        "Rows in a block. Most methods divide a table of two blocks or more and form groups inside each block. 0: do not divide.",
         "20000",
     ),
     Setting(
@@ -203,25 +205,28 @@ _TABLE = (
         "type",
         VALUES_AND_TREES,
         "COL=TYPE",
-        "Type: integer, decimal, boolean (yes/no), date, timestamp (date and time) or text. Repeat for more columns.",
+        "Type: integer, decimal, boolean (yes/no), date, timestamp (date and time) or text. For more columns, repeat the flag.",
         "detected",
     ),
     Setting(
         "format",
         VALUES_AND_TREES,
         "COL=DD.MM.YYYY",
-        "How dates of a column are written, from DD, MM or MON, and YYYY. Repeat for more.",
+        "How dates are written: DD (day), MM (month as 03) or MON (Mar), YYYY (year). For more columns, repeat the flag.",
         "detected",
     ),
     Setting(
-        "missing", VALUES_AND_TREES, "'?'", "Text that means a missing value, in addition to the empty cell. Repeat for more."
+        "missing",
+        VALUES_AND_TREES,
+        "'?'",
+        "Text that means a missing value, in addition to the empty cell. For several, repeat the flag.",
     ),
     Setting("encoding", VALUES_AND_TREES, "latin-1", "Encoding of a text file.", "UTF-8; UTF-16 is detected"),
     Setting(
         "statistic",
         VALUES_AND_TREES,
         "COL=both",
-        "For a number: publish its range, its mean in the group (as COL.mean), or both. Repeat for more.",
+        "For a number: publish its range, its mean in the group (as COL.mean), or both. For several, repeat the flag.",
         "range",
     ),
     Setting(
@@ -235,7 +240,7 @@ _TABLE = (
         "step",
         VALUES_AND_TREES,
         "COL=5",
-        "With ranges grid: the step of a column of numbers. Repeat for more.",
+        "With ranges grid: the step of a column of numbers. For several, repeat the flag.",
         "5 for integers, 1 for decimals",
     ),
     # --- output

@@ -100,7 +100,7 @@ def test_error_names_the_line_that_is_not_text(tmp_path, line, encoding, bad):
     message = (
         "The file is damaged"
         if encoding == "utf-16"
-        else "(From Excel on Windows: --encoding cp1252.* s|S)et encoding to.*--encoding latin-1"
+        else "(From Excel on Windows: --encoding cp1252.*try|Set encoding to that of the file).*--encoding latin-1"
     )
     codec = {"utf-16": "utf-16-le"}.get(encoding or "utf-8", encoding or "utf-8")
     lines = ["a,b", *[f"{RARE},1234567"] * 80_000]

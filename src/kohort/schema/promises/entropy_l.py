@@ -19,9 +19,8 @@ def _shortfall(promise: EntropyL, table: TableCounts) -> list[str]:
     problem = f"entropy_l={promise.entropy_l:g} {table.cannot_be_kept} in the whole table,"
     if most <= 1:
         return [f"{problem} all or almost all {table.counted} have the same value.{NO_WAY_OUT}"]
-    return [
-        f"{problem} the entropy of its values is that of {most:g} equally frequent values. Set entropy_l to {most:g} or less."
-    ]
+    mixed = f"its values are only as mixed as {most:g} equally frequent values, and not every group can be more mixed."
+    return [f"{problem} {mixed} Set entropy_l to {most:g} or less."]
 
 
 DEFINITION = Definition(

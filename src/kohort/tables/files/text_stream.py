@@ -125,7 +125,7 @@ def _encoding_advice(encoding: str) -> str:
     if encoding == "utf-8":
         return (
             "From Excel on Windows: --encoding cp1252, or save the file again as 'CSV UTF-8'. "
-            "From other programs: set encoding to that of the file (for example --encoding latin-1)."
+            "Otherwise ask who exported the file for its encoding, or try --encoding latin-1 (Western Europe)."
         )
     return "Set encoding to that of the file (for example --encoding latin-1)."
 
