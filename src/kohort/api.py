@@ -163,8 +163,7 @@ def anonymize(
     option : dict of option to value
         Option of the method. `kohort methods NAME` lists them. For several, repeat the flag.
     block : int, default 20000
-        Rows in a block. Most methods divide a table of two blocks or more and form groups inside each block. 0: do not
-        divide.
+        Rows in a block. Most methods divide a table of more than two blocks and form groups inside each. 0: do not divide.
     seed : int
         Start of the random choices. The same table, job and seed give the same rows. Default: random, saved with the
         job.

@@ -85,7 +85,7 @@ def test_roles_and_types_of_a_hospital_table():
 
 def test_report_starts_with_unique_rows_and_ends_with_the_columns():
     lines = kh.inspect(kh.datasets.hospital(2000).table).lines()
-    assert lines[0].startswith("2,000 of 2,000 rows are unique: for each of them, no other row has the same quasi-identifiers.")
+    assert lines[0].startswith("2,000 of 2,000 rows are unique: no other row has their quasi-identifiers.")
     assert lines[1].startswith("Anyone who knows")
     assert not any(line.startswith("Next:") for line in lines)  # the command line adds it at the end
     header = next(

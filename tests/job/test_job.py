@@ -296,3 +296,10 @@ def test_preset_is_a_minimum():
 
 def test_allow_false_does_not_allow():
     assert not Job.build(quasi="a", other="o", allow={"o": False}).columns["o"].allow
+
+
+def test_place_of_a_mistake_in_a_job_is_a_character_not_a_column():
+    with pytest.raises(RequestError, match=r"line 1, character \d+"):
+        Job.from_toml("k = five")
+    with pytest.raises(RequestError, match=r"\[columns|'columns'"):  # names in the job stay as they are
+        Job.from_toml("[columns.a]\nrole = 'quasi'\n[columns.a]\n")

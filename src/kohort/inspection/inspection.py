@@ -62,7 +62,7 @@ class Inspection:
     >>> found
     Inspection(500 rows, 8 columns, smallest group k=1, 500 of 500 rows unique)
     >>> print(found.lines()[0])
-    500 of 500 rows are unique: for each of them, no other row has the same quasi-identifiers.
+    500 of 500 rows are unique: no other row has their quasi-identifiers.
     >>> found.suggestions[2].role, found.suggestions[2].reason
     ('quasi', 'Column name suggests an age. Other people may know it: quasi-identifier.')
 

@@ -123,11 +123,11 @@ def _finding(inspection: Inspection) -> list[str]:
         return [f"{unique}. In the smallest group, {risk.k:,} {risk.counted} have the same quasi-identifiers (k = {risk.k:,})."]
     if risk.counted_in == "persons":
         return [
-            f"{unique}: no other person has a row with the same quasi-identifiers as they have.",
+            f"{unique}: no other person has a row with their quasi-identifiers.",
             "Anyone who knows these values of a person can find the rows of that person.",
         ]
     return [
-        f"{unique}: for each of them, no other row has the same quasi-identifiers.",
+        f"{unique}: no other row has {'its' if risk.unique == 1 else 'their'} quasi-identifiers.",
         "Anyone who knows these values of a person can find the row of that person.",
     ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -49,7 +50,7 @@ def parsed(text: str, loads: Any, syntax: str, name: str = "The job") -> dict[st
     try:
         parsed = loads(text)
     except ValueError as error:
-        where = str(error).rstrip(".").replace("column", "character")  # a column is a column of a table here
+        where = re.sub(r"\bcolumn (?=[0-9])", "character ", str(error).rstrip("."))  # here a column is a column of a table
         raise RequestError(f"{name} is not valid {syntax}: {where}. Correct this line. Text must be in double quotes.") from None
     except RecursionError:
         raise RequestError(TOO_DEEP) from None

@@ -176,7 +176,7 @@ _TABLE = (
         "block",
         METHOD,
         "20000",
-        "Rows in a block. Most methods divide a table of two blocks or more and form groups inside each block. 0: do not divide.",
+        "Rows in a block. Most methods divide a table of more than two blocks and form groups inside each. 0: do not divide.",
         "20000",
     ),
     Setting(
